@@ -79,6 +79,8 @@ def year(folder: Path, days: int, rows: int, drift: float, compare: int) -> dict
             fresh = night(folder, None, 10_000 + day)
             z.append(z_scores(found.pop("found"), fresh.pop("found")))
         nights.append({name: value for name, value in found.items() if name != "found"})
+        if day % 10 == 9:
+            print(f"day {day + 1}: {found['told']}; {found['whole']:.2f} s", flush=True)
     history = tunamh.history(cache).groupby("night").first()
     scores = np.array(z)
     size = sum(path.stat().st_size for path in cache.rglob("*") if path.is_file())

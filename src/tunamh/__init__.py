@@ -30,7 +30,7 @@ from .errors import (
     SourceError,
     TunaMHError,
 )
-from .formula import FormulaError, regression
+from .formula import FormulaError, nonlinear, regression
 from .formula.forgetting import forget
 from .groups import GroupEffects, MixedModel
 from .living.errors import CacheError
@@ -201,6 +201,7 @@ __all__ = [
     "influence",
     "laplace",
     "loo",
+    "nonlinear",
     "open_rows",
     "plot_check",
     "plot_comparisons",

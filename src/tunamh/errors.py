@@ -96,11 +96,11 @@ class NotApplicable(TunaMHError):
 
 
 class ImproperPosterior(TunaMHError):
-    """The posterior is improper: under a flat prior the data do not bound some direction of the parameters."""
+    """The posterior is improper, because the prior is flat and the data do not determine all parameters."""
 
 
 class SeveralModes(UserWarning):
-    """The posterior has several modes. The message lists them and says how they are sampled."""
+    """The posterior has several modes. The message lists the modes and says how tunamh samples them."""
 
 
 class LaplaceOff(UserWarning):

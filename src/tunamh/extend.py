@@ -213,8 +213,7 @@ def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[
     fastmath : set of LLVM flags, optional
         `CONTRACT` and `REASSOCIATE` are safe for NaN and infinity.
     cache : bool
-        Keep the compiled code on disk. After an edit of the function, or of a function that it calls, it is compiled
-        again.
+        Keep the compiled code on disk. If you edit the function, or a function that it calls, it is compiled again.
     """
     return _jit.part(role, fastmath=fastmath, cache=cache)
 
@@ -222,7 +221,9 @@ def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[
 def helper(
     function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = False
 ) -> Any:
-    """Decorator: compile a function that parts call; ``inline=True`` if it is called for every row. See `part`."""
+    """Decorator: compile a function that parts call (see `part`).
+
+    Use ``inline=True`` for a function that is called for every row."""
     return _jit.helper(function, fastmath=fastmath, inline=inline, cache=cache)
 
 

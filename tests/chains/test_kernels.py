@@ -259,7 +259,7 @@ def test_what_is_no_kernel_is_refused(target):
         InTurn(RandomWalk())
     with pytest.raises(ValueError, match="a kernel at least"):
         InTurn()
-    with pytest.raises(TypeError, match="takes the place of test= and proposal="):
+    with pytest.raises(TypeError, match="replaces test= and proposal="):
         sample(target, kernel=Nothing(), test=MH(), **FEW)
     with pytest.raises(TypeError, match="test must be an acceptance test"):
         sample(target, test=Nothing(), **FEW)
@@ -272,13 +272,13 @@ def test_a_statistic_whose_name_is_taken_is_refused_before_the_run(target):
         def bind(self, target):
             return ReadyKernel(_nothing, (Statistic("draw"),))
 
-    with pytest.raises(ValueError, match="results have a draw of their own"):
+    with pytest.raises(ValueError, match="results already have a draw"):
         sample(target, kernel=Named(), **FEW)
 
 
 def test_a_model_with_groups_is_moved_by_its_own_kernel_alone():
     model = tunamh.MixedModel(X, Y, tunamh.Logistic(), np.arange(500) % 7)
-    with pytest.raises(tunamh.NotApplicable, match="has its own kernels"):
+    with pytest.raises(tunamh.NotApplicable, match="has its own sampler"):
         sample(model, kernel=MetropolisHastings(RandomWalk(), MH()), **FEW)
-    with pytest.raises(tunamh.NotApplicable, match=r"moved by Sweep\(full=False\) alone"):
+    with pytest.raises(tunamh.NotApplicable, match=r"works only with the kernel Sweep\(full=False\)"):
         sample(model, kernel=Nothing(), **FEW)

@@ -84,6 +84,6 @@ def test_matplotlib_draws_them():
         tunamh.plot_check(found, which="Leverage")
     with pytest.raises(ValueError, match="one Axes has room for one picture"):
         tunamh.plot_check(found, ax=alone)
-    with pytest.raises(TypeError, match=r"what tunamh\.check\(posterior, data\) returned"):
+    with pytest.raises(TypeError, match=r"the result of tunamh\.check\(posterior, data\)"):
         tunamh.plot_check(TABLE)
     plt.close("all")

@@ -240,7 +240,7 @@ def test_own_families_say_what_they_can():
     assert {"Spread", "Tails"} <= found_by(found)
     with pytest.raises(NotApplicable, match=r"an energy alone .* draw\(rng, eta\)"):
         tunamh.check(right, plain, family=bare)
-    with pytest.raises(NotApplicable, match="give it again, family="):
+    with pytest.raises(NotApplicable, match="pass the family again, family="):
         tunamh.check(right, plain)
 
 
@@ -272,7 +272,7 @@ def test_few_rows_and_rare_events_are_not_judged():
     rare = TABLE.assign(y=(np.arange(N) % 900 == 5).astype(int))
     found = tunamh.check(sampled("y ~ x", rare, "logistic"), rare)
     assert "too few responses of each kind" in str(found)
-    assert str(found).splitlines()[1] == "Nothing could be judged."
+    assert str(found).splitlines()[1] == "No check could be made."
 
 
 def test_what_cannot_be_checked_is_refused():

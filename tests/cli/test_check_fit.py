@@ -23,7 +23,7 @@ def test_it_says_what_looks_wrong(folder):
     run, rows = str(folder / "run.nc"), str(folder / "rows.csv")
     shown = tunamh_command("check-fit", run, rows, "--plot", str(folder / "check.png"))
     assert shown.returncode == 0, shown.stderr
-    assert "Responses vary more than the model says" in shown.stdout
+    assert "Responses vary more than the model predicts" in shown.stdout
     assert (folder / "check.png").stat().st_size > 10_000
     again = tunamh_command("check-fit", run, rows, "--plot", str(folder / "check.png"))
     assert again.returncode == 2

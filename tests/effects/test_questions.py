@@ -63,7 +63,7 @@ def test_rows_in_blocks_have_the_averages_of_a_table(tmp_path, result):
     pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(wanted), rtol=1e-10)
     grids = [tunamh.predictions(result, rows, {"a": "all"}) for rows in (source, TABLE)]  # typical values of the rows
     np.testing.assert_allclose(*(grid["mean"] for grid in grids), rtol=1e-12)
-    with pytest.raises(TypeError, match="weights of tables in blocks are a column"):
+    with pytest.raises(TypeError, match="weights must be the name of a column"):
         tunamh.predictions(result, source, average_by=True, weights=np.ones(N))
 
 
@@ -97,7 +97,7 @@ def test_a_grid_of_all_values(result):
 
 def test_groups_that_are_new(result):
     other = TABLE.head(3).assign(site=["s1", "s9", "s9"])
-    with pytest.raises(FormulaError, match="'s9', which the fitted data did not have"):
+    with pytest.raises(FormulaError, match="'s9', which the data of the fit did not have"):
         tunamh.predictions(result, other)
     drawn = tunamh.predictions(result, other, groups="draw", rng=1, scale="link").draws.values.reshape(-1, 3)
     typical = tunamh.predictions(result, other, groups="population", scale="link").draws.values.reshape(-1, 3)
@@ -185,7 +185,7 @@ def test_hypotheses_are_read_and_not_evaluated(result):
 
 REFUSED = [
     (lambda r: tunamh.predictions(r, TABLE, average_by="nothing"), "no column nothing"),
-    (lambda r: tunamh.predictions(r, average_by=True), "results keep no rows"),
+    (lambda r: tunamh.predictions(r, average_by=True), "a result does not contain rows"),
     (lambda r: tunamh.predictions(r, TABLE, weights="t"), "average_by=True"),
     (lambda r: tunamh.predictions(r, TABLE, average_by=True, weights=-np.ones(N)), "must not be negative"),
     (lambda r: tunamh.predictions(r, TABLE, average_by=True, weights=np.zeros(N)), "all rows of an average are zero"),
@@ -201,8 +201,15 @@ REFUSED = [
     (lambda r: tunamh.comparisons(r, contrast={"x": 0}), "must not be zero"),
     (lambda r: tunamh.comparisons(r, contrast={"x": "iqr"}), "'minmax'"),
     (lambda r: tunamh.comparisons(r, contrast="a", comparison="log"), "comparison must be one of"),
-    (lambda r: tunamh.comparisons(r, contrast="a", comparison="ratio", scale="link"), "leave comparison out"),
+    (lambda r: tunamh.comparisons(r, contrast="a", comparison="ratio", scale="link"), "leave comparison= out"),
     (lambda r: tunamh.comparisons(r, contrast="a", conditional="a"), "leave it out of conditional"),
+    (lambda r: tunamh.predictions(r, TABLE, {"a": "all"}, average_by="a"), "leave it out of average_by"),
+    (lambda r: tunamh.predictions(r, conditional={"site": "all"}, groups="new"), "no number would depend on site"),
+    (
+        lambda r: tunamh.comparisons(r, TABLE, {"site": [("s1", "s2")]}, average_by=True, groups="population"),
+        "no number would depend on site",
+    ),
+    (lambda r: tunamh.predictions(r, conditional={"site": ["s9"]}), "set groups='population'"),
     (lambda r: tunamh.slopes(r, wrt="a"), "use tunamh.comparisons"),
     (lambda r: tunamh.slopes(r, wrt="month"), "use tunamh.comparisons"),
     (lambda r: tunamh.slopes(r), 'wrt="distance"'),
@@ -220,11 +227,38 @@ def test_jumps_odds_of_numbers_and_plain_targets_are_refused():
     jump = drawn_result(tunamh.regression("y ~ x + (x > 1)", TABLE, family="logistic"))
     with pytest.raises(FormulaError, match="compares x with a number"):
         tunamh.slopes(jump, wrt="x")
-    with pytest.raises(ValueError, match="odds are those of probabilities"):
+    with pytest.raises(ValueError, match="odds need a probability"):
         tunamh.comparisons(drawn_result(tunamh.regression("x ~ a", TABLE)), contrast="a", comparison="odds ratio")
     plain = drawn_result(tunamh.GLM(TABLE[["x", "t"]], TABLE["y"], tunamh.Logistic()))
-    with pytest.raises(NotApplicable, match="columns of a formula, and this result has none"):
+    with pytest.raises(NotApplicable, match="columns of a formula, and this result has no formula"):
         tunamh.predictions(plain)
+
+
+def test_columns_with_the_names_of_the_answers_keep_theirs():
+    table = TABLE.rename(columns={"a": "class", "month": "contrast"}).assign(y=pd.Categorical(RNG.integers(0, 3, N)))
+    found = drawn_result(tunamh.regression("y ~ x + class", table, family="categorical"))
+    each = tunamh.predictions(found, conditional="class")
+    assert each["class_"].tolist() == ["p"] * 3 + ["q"] * 3 + ["r"] * 3
+    assert each["class"].tolist() == ["0", "1", "2"] * 3
+    apart = tunamh.comparisons(found, table, {"x": 1}, average_by="contrast")
+    assert apart["contrast_"].tolist() == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert set(apart["contrast"]) == {"(x + 1) - x"}
+
+
+def test_numbers_that_are_not_finite_are_told(result):
+    far = result.copy(deep=True)
+    far["posterior"]["Intercept"] = far["posterior"]["Intercept"] * 0 - 900
+    found = tunamh.comparisons(far, TABLE, "a", average_by=True, comparison="ratio")
+    assert "2 of 2 lines have draws that are not finite" in found.attrs["notes"][-1]
+
+
+@pytest.mark.filterwarnings("error")
+def test_slopes_of_curves_at_the_ends_of_the_data_do_not_warn():
+    found = drawn_result(tunamh.regression("y ~ s(x, k=5)", TABLE, family="logistic"))
+    ends = [TABLE["x"].min(), TABLE["x"].max()]
+    assert np.isfinite(tunamh.slopes(found, wrt="x", conditional={"x": ends})["mean"]).all()
+    with pytest.warns(UserWarning, match="outside the range of the fitted data"):
+        tunamh.predictions(found, conditional={"x": [ends[1] + 0.1]})
 
 
 def test_pictures_have_a_panel_for_each_question(result):
@@ -239,6 +273,6 @@ def test_pictures_have_a_panel_for_each_question(result):
     assert tunamh.plot_slopes(table).get_ylabel() == "slope of P(y)"
     axes = tunamh.plot_predictions(result, TABLE, average_by="site", ax=pyplot.figure().gca())
     assert [label.get_text() for label in axes.get_yticklabels()] == ["s1", "s2", "s3"]
-    with pytest.raises(ValueError, match="one Axes has room for one panel"):
+    with pytest.raises(ValueError, match="one Axes can show only one panel"):
         tunamh.plot_comparisons(result, TABLE, ["a", "b"], average_by=True, ax=axes)
     pyplot.close("all")

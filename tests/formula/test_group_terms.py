@@ -19,6 +19,6 @@ def test_an_effect_of_the_same_groups_twice_is_refused(right):
 def test_levels_without_correlations_are_refused_with_the_way_out():
     """As in lme4, they would be correlated, and the intercept would be in there twice."""
     table = pd.DataFrame({"y": [0.1, 1.2, 0.3, 2.0], "g": list("aabb"), "h": list("cdcd")})
-    with pytest.raises(FormulaError, match=r"h has 2 levels.*say \(h \| g\), or \(1 \| g\) \+ \(1 \| g:h\)"):
+    with pytest.raises(FormulaError, match=r"h has 2 levels.*write \(h \| g\), or \(1 \| g\) \+ \(1 \| g:h\)"):
         tunamh.regression("y ~ (h || g)", table)
     assert "4 groups of g:h" in repr(tunamh.regression("y ~ (1 | g) + (1 | g:h)", table))

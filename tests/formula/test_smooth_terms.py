@@ -216,9 +216,9 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ te(x, z, by=c)", "te has no argument by=; known are k="),
         ("y ~ te(x, few)", "few has too few different values"),
         ("y ~ ti(x, z)", r"a surface is written te\(x, z\)"),
-        ("y ~ s(x):z", r"s\(x\) stands in a product.*s\(x, by=z\)"),
-        ("y ~ s(x) * z", r"s\(x\) stands in a product"),
-        ("y ~ (z + s(x)):c", r"s\(x\) stands in a product"),
+        ("y ~ s(x):z", r"s\(x\) is in a product.*s\(x, by=z\)"),
+        ("y ~ s(x) * z", r"s\(x\) is in a product"),
+        ("y ~ (z + s(x)):c", r"s\(x\) is in a product"),
         ("y ~ z - s(x)", "a minus cannot remove"),
         ("y ~ s(x) + s(x, k=8)", r"s\(x\) is in the formula twice"),
         ("y ~ s(x, k=3)", "k= is a whole number from 5"),
@@ -227,7 +227,7 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ s(x, cyclic=maybe)", "cyclic= is True or False"),
         ("y ~ s(x, period=24)", "add cyclic=True"),
         ("y ~ s()", "s takes a column"),
-        ("y ~ bs(x)", "say how many columns"),
+        ("y ~ bs(x)", "write how many columns"),
         ("y ~ (s(x) | g)", r"a curve for every group is not possible: write s\(x\) \+ \(1 \+ x \| group\)"),
         ("y ~ mo(x)", r"monotonic effects are not offered: C\(x\)"),
         ("y ~ s(few)", "few has too few different values for a curve"),
@@ -241,7 +241,7 @@ def test_what_is_refused(formula, told):
 
 
 def test_priors_that_do_not_fit_are_refused():
-    with pytest.raises(TypeError, match=r"the prior of s\(x\) is that of its scale"):
+    with pytest.raises(TypeError, match=r"the prior of s\(x\) is the prior of its scale"):
         made("y ~ s(x)", prior={"s(x)": tunamh.Normal(scale=1)})
     with pytest.raises(TypeError, match="must be HalfStudentT or HalfCauchy"):
         made("y ~ s(x)", prior={"s(x)_sigma": tunamh.HalfNormal(1)})
@@ -292,7 +292,7 @@ def test_new_rows_beyond_the_data_go_on_as_the_term_says(every_kind, term):
         assert said == []
         assert found == pytest.approx(again, abs=1e-9)
     elif "poly" in term:
-        assert "polynomial goes on" in said[0]
+        assert "polynomial continues" in said[0]
         assert np.abs(np.diff(found, 4)).max(initial=0.0) < 1e-9
         assert second > 1e-6
     else:

@@ -81,7 +81,7 @@ def test_results_have_the_pieces_as_labels():
         ("Surv(stop, start, dead) ~ x", "entry must be before the time in y"),
         ("Surv(start, stop, status, x) ~ x", "it has 4 arguments"),
         ("Surv(start, stop, type='interval2') ~ x", "interval-censored.*cloglog"),
-        ("Surv(stop, dead) | event(dead) ~ x", "beside it stand weights"),
+        ("Surv(stop, dead) | event(dead) ~ x", "only weights"),
         ("Surv(stop, x == 99) ~ s", "none of the 300 rows has an event"),
         ("stop ~ Surv(stop, dead)", "is the whole left side"),
         ("Surv(stop, dead) ~ x:strata(s)", "strata.* beside other terms"),

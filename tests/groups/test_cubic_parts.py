@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+from numbers_of import changed
 
 import tunamh
 from tunamh import GroupEffects, MixedModel, Normal
@@ -39,9 +40,12 @@ def test_every_row_keeps_to_its_bound(kind, slopes):
 
 def test_a_bound_that_is_too_small_is_found():
     """Negative control: half of every row's constant."""
-    model = model_of("logistic")
-    model.factors[0].places[:, BOUND] *= 0.5
-    model.factors[0].bound_total[:] *= 0.5
+
+    def half(numbers):
+        numbers.places[:, BOUND] *= 0.5
+        numbers.bound_total[:] *= 0.5
+
+    model = changed(model_of("logistic"), half)
     with pytest.raises(tunamh.BoundViolation):
         tunamh.check_bounds(model, pairs=60, rng=1)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numbers_of import changed, widened
 from quadrature import moments_by_quadrature
 from test_mixed_model import effective, score, small_data
 
@@ -25,15 +26,15 @@ def widen(model, *, law=1.0, scales=1.0, table=1.0):
 
     Chains start by the law that they had before.
     """
-    numbers, starts = model.factors[0], [model.start(np.random.default_rng(chain)) for chain in range(4)]
-    numbers.root[:] *= law
-    numbers.root[model.p :] *= scales
-    numbers.root_inverse[:] = np.linalg.inv(numbers.root)
-    of_scale, at = SCALE_TABLE.views(numbers.scale_table, p=model.p), SCALE_TABLE.fixed
-    numbers.scale_table[at["low"]] -= 0.5 * (table - 1) * of_scale.cells * of_scale.width
-    numbers.scale_table[at["width"]] *= table
-    records = model.factor_records
-    return model._with(factor_records=records, start=lambda rng, chain=0: starts[chain].copy())
+    starts = [model.start(np.random.default_rng(chain)) for chain in range(4)]
+
+    def wider(numbers):
+        widened(numbers, model.p, law, scales)
+        of_scale, at = SCALE_TABLE.views(numbers.scale_table, p=model.p), SCALE_TABLE.fixed
+        numbers.scale_table[at["low"]] -= 0.5 * (table - 1) * of_scale.cells * of_scale.width
+        numbers.scale_table[at["width"]] *= table
+
+    return changed(model, wider, start=lambda rng, chain=0: starts[chain].copy())
 
 
 WIDE = [("logistic", {"table": 60.0}), ("poisson", {"scales": 300.0}), ("poisson", {"table": 60.0})]
@@ -80,7 +81,11 @@ def test_effects_of_1e200_are_rejected(slopes):
     x, y, codes, family, _ = small_data("poisson", 0.5, 2)
     Z = np.column_stack([np.ones(len(x)), x]) if slopes else None
     model = MixedModel(x[:, None], y, family, GroupEffects(codes, X=Z, scale=1.0), prior=Normal(scale=2.0))
-    model.factors[0].convex[0], model.factors[0].precision[:] = 0.0, 1e-200 * np.eye(1 + slopes)
+
+    def flat(numbers):
+        numbers.convex[0], numbers.precision[:] = 0.0, 1e-200 * np.eye(1 + slopes)
+
+    model = changed(model, flat)
     state, fault = sweep(model, 200)
     assert fault == NO_FAULT
     assert np.abs(state).max() < 100

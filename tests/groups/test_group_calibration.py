@@ -36,6 +36,7 @@ class Case:
     nested: bool = False  # groups of the first factor lie in those of the second
     df: float = 0.0  # of Student-t effects; 0: normal ones
     classes: int = 1  # without an order, but the reference: each has coefficients, scales and effects
+    related: bool = False  # levels of the first factor have a known covariance, neighbours being alike
     further: str | None = None  # a parameter whose logarithm has coefficients, and the effects of the last factor
 
 
@@ -73,6 +74,10 @@ def _categorical(eta, noise, rng):
     return (from_zero + rng.gumbel(size=from_zero.shape)).argmax(axis=1)
 
 
+def _alike(n):
+    return 0.6 ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+
+
 SCALE, CUTS = tunamh.priors.LogNormal(0.0, 0.5), tunamh.Normal(scale=1.5)
 CASES = {
     "intercepts": Case(tunamh.Logistic(), _logistic, ((12, 1),), 1.0),
@@ -94,6 +99,8 @@ CASES = {
     "Student-t slopes": Case(tunamh.Gaussian(SCALE), _gaussian, ((10, 2),), 1.0, unknown="scale", df=4.0),
     "classes": Case(tunamh.Categorical(), _categorical, ((8, 1),), 0.7, classes=2),
     "crossed classes with slopes": Case(tunamh.Categorical(), _categorical, ((8, 2), (6, 1)), 0.7, classes=2),
+    "related levels": Case(tunamh.Logistic(), _logistic, ((12, 1), (6, 1)), 0.7, related=True),
+    "related levels, Gaussian": Case(tunamh.Gaussian(SCALE), _gaussian, ((30, 1),), 1.0, "scale", 40, related=True),
     "groups of a scale": Case(tunamh.Gaussian(), _gaussian_of_log_scale, ((8, 1), (10, 2)), 0.7, further="scale"),
     "many groups": Case(tunamh.Poisson(), _poisson, ((120, 1),), 0.7, rows=480),
 }
@@ -126,6 +133,9 @@ def one_data_set(case, rng):
             r = rng.uniform(-1, 1)  # LKJ(1) of two effects
             root = np.array([[1.0, 0.0], [r, np.sqrt(1 - r * r)]])[:q, :q]
             v = rng.standard_normal((groups_of, q)) @ (s[:, None] * root).T
+            K = _alike(groups_of) if case.related and not groups else None
+            if K is not None:
+                v = np.linalg.cholesky(K) @ v
             if case.df:  # a chi-squared number for all effects of a group
                 v /= np.sqrt(rng.chisquare(case.df, (groups_of, 1)) / case.df)
             added = np.einsum("ij,ij->i", Z, v[codes])
@@ -139,7 +149,8 @@ def one_data_set(case, rng):
             effects.append(v[0, -1])
         prior, law = tunamh.HalfNormal(case.strength), tunamh.priors.StudentT(df=case.df) if case.df else None
         name = f"f{len(groups)}"
-        groups.append(GroupEffects(codes, X=Z if q > 1 else None, name=name, scale=prior, law=law, predictor=of))
+        Z_or_none = Z if q > 1 else None
+        groups.append(GroupEffects(codes, Z_or_none, name=name, scale=prior, law=law, predictor=of, covariance=K))
     eta = eta if case.classes > 1 else eta[:, 0]
     y = case.respond(eta, unknown if second is None else second, rng)
     if (case.unknown == "cutpoint" or case.classes > 1) and len(np.unique(y)) < 3:

@@ -100,6 +100,18 @@ DEFECTS: dict[str, Defect] = {
         "        drawn = 2.0 * rng.standard_gamma(0.5 * (factor.df + 4.0 * q))",
         "Student-t effects | logistic | groups' own move",
     ),
+    "related levels given pulls of another spread": Defect(
+        "groups/related.py",
+        "        turned[j] += spread * rng.standard_normal()",
+        "        turned[j] += 0.1 * spread * rng.standard_normal()",
+        "related levels | logistic | groups' own move",
+    ),
+    "related levels together without the proposal's ratio": Defect(
+        "groups/move_together.py",
+        "        log_q += 0.5 * eps[0, j] * eps[0, j]",
+        "        log_q += 0.2 * eps[0, j] * eps[0, j]",
+        "related levels | logistic | related levels together",
+    ),
     "scales' move without the Jacobian of the logarithm": Defect(
         "groups/kernel_common.py",
         "        total += state[at + a] - math.log(tau)",
@@ -111,6 +123,12 @@ DEFECTS: dict[str, Defect] = {
         "        low = np.maximum(self._left[piece], spans.entry[row])",
         "        low = self._left[piece]",
         "columns | piecewise exponential | as chosen",
+    ),
+    "columns of the data that are another row's at the centre": Defect(
+        "targets/multi_predictor_rows.py",
+        "            data.eta[k * stride + b] = data.eta_prop[k * stride + b]",
+        "            data.eta[k * stride + b] = data.eta_prop[k * stride]",
+        "columns | own, curve | joint, all rows",
     ),
     "minibatches by another rate": Defect(
         "acceptance/thinned.py",
@@ -189,6 +207,12 @@ DEFECTS: dict[str, Defect] = {
         "        ring[k] = position - cursor[3] + k\n",
         "        ring[k] = position - cursor[3]\n",
         "rows that are gathered | Student-t, known | gathered rows",
+    ),
+    "rows that went pull half as much as they did": Defect(
+        "targets/expansion/kept.py",
+        "            gradient=here.gradient - there.gradient,",
+        "            gradient=here.gradient - 0.5 * there.gradient,",
+        "rows that came and went | logistic | kept rows",
     ),
     "levels of a regression under another prior": Defect(
         "groups/levels.py",

@@ -119,6 +119,30 @@ def cauchy(eta, y):
     return np.log1p((y - eta) ** 2)
 
 
+DOSE = np.array([0.2, 3.0, 0.5, 1.0, 6.0, 0.1, 2.0, 0.4, 3.0, 0.05, 1.5, 0.8])
+
+
+def dose_curve(eta, log_ed50, log_sigma, dose, y):
+    """Not linear in any of its predictors: a curve that saturates, and the size of its errors."""
+    return log_sigma + 0.5 * ((y - eta * dose / (np.exp(log_ed50) + dose)) * np.exp(-log_sigma)) ** 2
+
+
+def _dose_rows(eta, y, log_ed50, log_sigma):
+    return stats.norm(eta * DOSE / (np.exp(log_ed50) + DOSE), np.exp(log_sigma)).logpdf(y)
+
+
+_CURVE = {
+    "family": tunamh.family(
+        dose_curve,
+        columns=["dose"],
+        shared={"log_ed50": tunamh.Normal(scale=0.6), "log_sigma": tunamh.Normal(mean=0.3, scale=0.5)},
+    ),
+    "rows": _dose_rows,
+    "hard": "real",
+    "unknown": (Unknown("log_ed50", _second), Unknown("log_sigma", lambda z: 0.3 + 0.5 * z)),
+    "more": {"predictors": {"dose": DOSE}},
+}
+
 FAMILIES: dict[str, Family] = {
     # real responses
     "Gaussian, known": Family(tunamh.Gaussian(1.3), R.density(R.normal), "real"),
@@ -244,4 +268,6 @@ FAMILIES: dict[str, Family] = {
     # families of one's own
     "own, Cauchy": Family(tunamh.family(cauchy), lambda eta, y: -np.log1p((y - eta) ** 2), "real"),
     "own, two wells": Family(tunamh.family(two_wells), _two_wells_rows, "real"),
+    "own, curve": Family(**_CURVE),
+    "own, curve, described": Family(**_CURVE, described="log_ed50", groups=False),
 }

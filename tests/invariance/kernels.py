@@ -22,7 +22,7 @@ from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
 from tunamh.groups.prior_scales import draw_prior_scales
-from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, move_at, scales_at
+from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, MOVE_TOGETHER, move_at, scales_at
 from tunamh.groups.sweep import _lengths_of, _slope_given_others
 from tunamh.priors.mixtures import HORSESHOE
 from tunamh.proposals.nested import Nested
@@ -111,6 +111,12 @@ def gathered(problem: Problem) -> Mover:
     return mover
 
 
+def kept_rows(problem: Problem) -> Mover:
+    """Rows that were expanded about a centre of before, and bounded in its metric."""
+    test = tunamh.MHSS(delayed=False, full_share=_MANY)
+    return Mover.of(problem.target, test, tunamh.Autoregressive(), lambda target: target.kept.expanded)
+
+
 class _Firefly(Mover):
     """The bright rows are part of the state: they begin as a draw given the parameters."""
 
@@ -131,7 +137,7 @@ def firefly(problem: Problem) -> Mover:
 
 # ------------------------------------------------------------------------------------------------------------- groups
 
-_COMMON, _EFFECTS, _SCALES, _MEANS, _OF_PRIOR = 1.0, 2.0, 3.0, 4.0, 5.0
+_COMMON, _EFFECTS, _SCALES, _MEANS, _TOGETHER, _OF_PRIOR = 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
 
 
 @part(Step)
@@ -167,6 +173,10 @@ def _one_move(rng, place, model, stream, own, work, statistics):
         if knobs[2] == _COMMON:
             move = move_at(parts[MOVE_COMMON])(rng, address)
             fault = move.fault
+        elif knobs[2] == _TOGETHER:
+            if factor.n_related > 0:
+                move = move_at(parts[MOVE_TOGETHER])(rng, address)
+                fault = move.fault
         elif knobs[2] == _EFFECTS:
             for j in range(common.p):
                 b[j] = state[j] - common.centre[j]
@@ -191,6 +201,8 @@ def one_move(which: float) -> Ready:
         if which == _MEANS and not any(numbers.n_between + numbers.n_parents for numbers in problem.target.factors):
             raise LeftOut
         if which == _OF_PRIOR and not problem.target.scaled_prior:
+            raise LeftOut
+        if which == _TOGETHER and not problem.related:
             raise LeftOut
         return _swept(problem.target, problem.target, step=_one_move, knobs=fixed([0.0, 0.0, which]))
 
@@ -235,11 +247,13 @@ OF_GROUPS: dict[str, Ready] = {
     "groups' own move": one_move(_EFFECTS),
     "scales' move": one_move(_SCALES),
     "move that no row sees": one_move(_MEANS),
+    "related levels together": one_move(_TOGETHER),
     "scales of the prior": one_move(_OF_PRIOR),
 }
 OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn, "scales and coefficients": nested}
 OF_SOURCES: dict[str, Ready] = {"gathered rows": gathered}
 OF_LEVELS: dict[str, Ready] = {"levels as groups": levels_as_groups}
+OF_GROWING: dict[str, Ready] = {"kept rows": kept_rows}
 
 
 def made_ready(ready: Ready, problem: Problem) -> Mover:
@@ -260,4 +274,6 @@ def kernels_for(where: str) -> dict[str, Ready]:
         return OF_LEVELS
     if structure.gathered:
         return OF_SOURCES
+    if structure.growing:
+        return OF_GROWING
     return OF_COLUMNS if structure.prior == "normal" else OF_MIXTURES

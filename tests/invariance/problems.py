@@ -23,6 +23,7 @@ CODES = np.array([0, 0, 0, 0, 1, 2, 2, 1, 2, 1, 2, 1])  # lumps at both ends, lo
 OTHERS = np.array([0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1])
 NESTED = np.array([0, 0, 1, 1, 2, 4, 4, 2, 4, 3, 5, 3])  # in CODES
 LEVELS = np.array([0, 1, 0, 0, 2, 0, 0, 1, 0, 2, 0, 0])
+KINSHIP = np.array([[1.0, 0.6, -0.2], [0.6, 1.5, 0.3], [-0.2, 0.3, 0.7]])
 KNOWN = 2.0
 GROUP_SCALE, GROUP_SCALE_AT = log_normal(0.2, 0.8)
 
@@ -31,16 +32,19 @@ GROUP_SCALE, GROUP_SCALE_AT = log_normal(0.2, 0.8)
 class Structure:
     """``factors``: codes, columns per group, whether the scale is known. ``levels``: a column of levels as groups.
 
+    ``related``: of every factor whether its levels have the covariance `KINSHIP`.
     ``further``: of every factor whether it is in the predictor that describes a further parameter.
     """
 
     factors: tuple[tuple[np.ndarray, int, bool], ...] = ()
     df: float = 0.0  # of Student-t effects; 0: normal
+    related: tuple[bool, ...] = ()
     further: tuple[bool, ...] = ()
     levels: bool = False
     beside: tuple[str, ...] = ()  # of weights, offset, temper
     prior: str = "normal"  # of PRIORS
     gathered: bool = False  # no row is kept in memory
+    growing: bool = False  # some rows came later, and others went
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,12 @@ def _by_shares_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.nd
     return z / np.sqrt(scales**-2.0 @ Shares.share(z.shape[1]).T), scales
 
 
+def _two_scales_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    """One of the intercept, one of the slope."""
+    scales = _half_cauchy(more)
+    return scales * z, scales
+
+
 PRIORS: dict[str, PriorOf] = {
     "normal": PriorOf(lambda spread: tunamh.Normal(scale=spread), lambda d: 0, lambda z, more, s: (s * z, more)),
     "Student-t": PriorOf(
@@ -102,6 +112,9 @@ PRIORS: dict[str, PriorOf] = {
     "horseshoe": PriorOf(lambda spread: priors.Horseshoe(0.5), lambda d: d + 1, _horseshoe_at),
     "shares": PriorOf(lambda spread: Shares(), lambda d: 2, _by_shares_at),
     "grouped": PriorOf(lambda spread: priors.Grouped(scale=tunamh.HalfCauchy(1.0)), lambda d: 1, _grouped_at),
+    "two scales": PriorOf(
+        lambda spread: priors.Grouped(("intercept", "slope"), tunamh.HalfCauchy(1.0)), lambda d: 2, _two_scales_at
+    ),
 }
 
 
@@ -130,10 +143,16 @@ STRUCTURES = {
     "Student-t slopes": Structure(((CODES, 2, False),), df=3.0),
     "nested Student-t effects": Structure(((NESTED, 1, False), (CODES, 1, False)), df=3.0),
     "crossed Student-t effects": Structure(((CODES, 2, False), (OTHERS, 1, False)), df=3.0),
+    "related levels": Structure(((CODES, 1, False),), related=(True,)),
+    "related levels, known scale": Structure(((CODES, 1, True),), related=(True,)),
+    "related levels, crossed": Structure(((CODES, 1, False), (OTHERS, 1, False)), related=(True, False)),
+    "related and other effects": Structure(((CODES, 1, False), (CODES, 1, False)), related=(True, False)),
     "crossed": Structure(((CODES, 1, False), (OTHERS, 1, False))),
     "nested": Structure(((NESTED, 1, False), (CODES, 1, False))),
     "groups in two predictors": Structure(((NESTED, 1, False), (CODES, 1, False)), further=(False, True)),
     "slopes in a further predictor": Structure(((CODES, 2, False),), further=(True,)),
+    "grouped prior, two scales": Structure(prior="two scales"),
+    "rows that came and went": Structure(growing=True),
     "groups, grouped prior": Structure(((CODES, 1, False),), prior="grouped"),
     "prior by shares": Structure(prior="shares"),
     "groups, prior by shares": Structure(((CODES, 1, False),), prior="shares"),
@@ -185,7 +204,7 @@ class Problem:
         family, beside = self.family, self.structure.beside
         more = dict(family.more)
         if family.described:
-            more["predictors"] = {family.described: np.ones((N_ROWS, 1))}
+            more["predictors"] = {**more.get("predictors", {}), family.described: np.ones((N_ROWS, 1))}
         if "weights" in beside:
             more["weights"] = WEIGHTS
         if "offset" in beside:
@@ -193,6 +212,10 @@ class Problem:
         prior = PRIORS[self.structure.prior].prior(self.spread)
         if self.structure.gathered:
             return tunamh.GLM(OutOfMemory(self.X, self.y), family=family.family, prior=prior, **more)
+        if self.structure.growing:
+            first = np.r_[:7, 1, 0]
+            target = tunamh.GLM(self.X[first], self.y[first], family.family, prior=prior, **more)
+            return target.with_rows(self.X[7:], self.y[7:]).without_rows([7, 8])
         if not self.factors:
             temper = 0.6 if "temper" in beside else 1.0
             return tunamh.GLM(self.X, self.y, family.family, prior=prior, temper=temper, **more)
@@ -203,13 +226,18 @@ class Problem:
             law = priors.StudentT(df=self.structure.df) if self.structure.df else None
             of = family.described if k in self.further else None
             scales = [scale] * q if q > 1 else scale
-            groups.append(GroupEffects(codes, Z, name=f"f{k}", scale=scales, law=law, predictor=of))
+            K = KINSHIP if k in self.related else None
+            groups.append(GroupEffects(codes, Z, name=f"f{k}", scale=scales, law=law, predictor=of, covariance=K))
         return tunamh.MixedModel(self.X, self.y, family.family, groups, prior=prior, **more)
 
     @property
     def further(self) -> set[int]:
         """Factors in the predictor of a further parameter."""
         return {k for k, one in enumerate(self.structure.further) if one}
+
+    @property
+    def related(self) -> set[int]:
+        return {k for k, one in enumerate(self.structure.related) if one}
 
     @property
     def spread(self) -> float:
@@ -234,8 +262,10 @@ class Problem:
         scales, related = GROUP_SCALE_AT(scales), 2 * special.ndtr(related) - 1  # LKJ(1) of two effects
         parts += [scales, related]
         at = pair = 0
-        for (_, q, known), z in zip(self.factors, effects, strict=True):
+        for f, ((_, q, known), z) in enumerate(zip(self.factors, effects, strict=True)):
             v = z.reshape(len(xi), -1, q).copy()
+            if f // max(self.family.classes, 1) in self.related:
+                v = np.einsum("gh,nhq->ngq", np.linalg.cholesky(KINSHIP), v)
             if self.structure.df:
                 v *= _to_student_t(v, self.structure.df)
             if known:

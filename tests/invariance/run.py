@@ -10,14 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import re
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +30,17 @@ from kept_draws import POINTS, kept_draws, seed_of
 from kernels import LeftOut, kernels_for, made_ready
 
 from long_form import limit, write_page
+from page import STEPS, replace_rows, rows_of, rows_of_defects, written
 from problems import STRUCTURES, Problem
 
-STEPS = 8
 GATHERED = ("Gaussian, known", "Student-t, known", "logistic", "probit", "Poisson", "exponential")
 """Families whose rows are gathered: every decision on all rows is a map that packs and bounds them anew."""
+
+GROWING = (
+    *("Gaussian, known", "Huber, known", "exponential", "gamma, known", "logistic", "probit", "cloglog"),
+    *("Poisson", "softplus Poisson", "negative binomial, known"),
+)
+"""Families that rows are added to and taken from: of one predictor and one mode, with nothing unknown beside it."""
 
 _MADE: dict[tuple[str, str, int], tuple[Problem, np.ndarray]] = {}
 
@@ -58,12 +62,14 @@ def posteriors() -> Iterator[tuple[str, str]]:
     """Structures and families that go together."""
     for where, structure in STRUCTURES.items():
         for name, family in FAMILIES.items():
-            plain = not (structure.factors or structure.beside or structure.gathered)
+            plain = not (structure.factors or structure.beside or structure.gathered or structure.growing)
             if structure.factors and not (family.groups or structure.further):
                 continue
             if structure.further and not family.described:
                 continue
-            if structure.gathered and name not in GATHERED:
+            if (structure.gathered and name not in GATHERED) or (structure.growing and name not in GROWING):
+                continue
+            if structure.prior == "two scales" and (family.classes or not family.intercept):
                 continue
             if "weights" in structure.beside and family.classes:
                 continue
@@ -81,7 +87,7 @@ def short_form() -> list[tuple[str, str, str]]:
     every kernel of some families."""
     found = []
     for where, name in posteriors():
-        if STRUCTURES[where].df and name not in ("logistic", "Gaussian"):
+        if (STRUCTURES[where].df or STRUCTURES[where].related) and name not in ("logistic", "Gaussian"):
             continue
         if where in OF_TWO_FAMILIES and name not in ("logistic", "Gaussian"):
             continue
@@ -139,63 +145,10 @@ def described(line: dict[str, Any]) -> str:
     return f"{mark}{what}: {line['largest']:.2f} of {line['tests']}, moved {line['moved']:.2f}, {line['seconds']} s"
 
 
-# -------------------------------------------------------------------------------------------------------- the table
+# ------------------------------------------------------------------------------------------------------- the defects
 
 
-def table(lines: list[dict[str, Any]]) -> str:
-    """One row for every kernel and structure: families, tests, the largest score."""
-    rows = ["| posterior | kernel | families | tests | largest z |", "|---|---|---:|---:|---:|"]
-    keys = dict.fromkeys((line["where"], line["kernel"]) for line in lines)
-    order = list(STRUCTURES)
-    for where, kernel in sorted(keys, key=lambda key: order.index(key[0])):
-        of = [line for line in lines if (line["where"], line["kernel"]) == (where, kernel) and "error" not in line]
-        if of:
-            tests, largest = sum(line["tests"] for line in of), max(line["largest"] for line in of)
-            rows.append(f"| {where} | {kernel} | {len(of)} | {tests:,} | {largest:.2f} |")
-    return "\n".join(rows)
-
-
-def summary(lines: list[dict[str, Any]], points: int) -> str:
-    fine = [line for line in lines if "error" not in line]
-    tests, largest = sum(line["tests"] for line in fine), max(line["largest"] for line in fine)
-    return _told(len(fine), tests, largest, points)
-
-
-def _told(cells: int, tests: int, largest: float, points: int) -> str:
-    return (
-        f"{cells:,} cells, {tests:,} tests of {points - points // 3:,} draws, {STEPS} steps each. Largest score: "
-        f"{largest:.2f}. If every kernel is exact, the largest of so many scores exceeds {limit(tests, 0.05):.2f} in "
-        f"one table of twenty. {platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
-    )
-
-
-def replace_rows(page: Path, lines: list[dict[str, Any]], points: int) -> None:
-    """Rows of the page's table that were run again, with all of their families, replace those there."""
-    text = page.read_text().split("<!-- invariance: begin -->\n")[1].split("\n<!-- invariance: end -->")[0]
-    _, tabled, *defects = text.split("\n\n")
-    new = {_key(row): row for row in table(lines).splitlines()[2:]}
-    head, rows = tabled.splitlines()[:2], tabled.splitlines()[2:]
-    for k, row in enumerate(rows):
-        again = new.get(_key(row), row)
-        if _counts(again)[0] >= _counts(row)[0]:
-            rows[k] = again
-    families, tests, largest = zip(*map(_counts, rows), strict=True)
-    told = _told(sum(families), sum(tests), max(largest), points)
-    write_page(page, "invariance", "\n\n".join([told, "\n".join([*head, *rows]), *defects]))
-
-
-def _key(row: str) -> tuple[str, str]:
-    posterior, kernel, *_ = row.strip("| ").split(" | ")
-    return posterior, kernel
-
-
-def _counts(row: str) -> tuple[int, int, float]:
-    """Families, tests and the largest score of a row of the table."""
-    families, tests, largest = row.strip("| ").split(" | ")[-3:]
-    return int(families), int(tests.replace(",", "")), float(largest)
-
-
-def defects_found(points: int, processes: int) -> dict[str, float]:
+def defects_found(points: int, processes: int, only: str) -> dict[str, float]:
     """Of every defect that is put back, the largest score of the cell that must notice."""
     from defects import DEFECTS, score_with
 
@@ -203,22 +156,12 @@ def defects_found(points: int, processes: int) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as folder:
             return score_with(DEFECTS[name], Path(folder), points)
 
-    found = {}
+    found, names = {}, [name for name in DEFECTS if re.search(only, name)]
     with ThreadPoolExecutor(processes) as pool:
-        for name, value in zip(DEFECTS, pool.map(score, DEFECTS), strict=True):
+        for name, value in zip(names, pool.map(score, names), strict=True):
             print(f"{name}: {value:.1f}", flush=True)
             found[name] = value
     return found
-
-
-def table_of_defects(found: dict[str, float]) -> str:
-    from defects import DEFECTS
-
-    rows = ["| a defect put into the sources | noticed in | largest z |", "|---|---|---:|"]
-    for name, value in found.items():
-        cell = DEFECTS[name].cell.replace(" | ", ", ")
-        rows.append(f"| {name} | {cell} | {'an error' if np.isinf(value) else f'{value:.1f}'} |")
-    return "\n".join(rows)
 
 
 def main() -> None:
@@ -227,21 +170,22 @@ def main() -> None:
     options.add_argument("--processes", type=int, default=2)
     options.add_argument("--only", default="", help="a regular expression of 'structure | family | kernel'")
     options.add_argument(
-        "--defects", action="store_true", help="put known defects back, and see whether they are found"
+        "--defects",
+        nargs="?",
+        const="",
+        help="put known defects back, and see whether they are found; a regular expression of their names",
     )
     options.add_argument("--json", type=Path)
     options.add_argument("--page", type=Path)
     given = options.parse_args()
     lines = run_all(given.points, given.processes, given.only)
-    text = f"{summary(lines, given.points)}\n\n{table(lines)}"
-    found = defects_found(3 * given.points, given.processes) if given.defects else {}
-    if found:
-        text += f"\n\n{table_of_defects(found)}"
-    print(text)
+    found = {} if given.defects is None else defects_found(3 * given.points, given.processes, given.defects)
     if given.json:
         given.json.write_text(json.dumps(lines, indent=1))
-    if given.page and given.only:
-        replace_rows(given.page, lines, given.points)
+    text = written(rows_of(lines), rows_of_defects(found), given.points)
+    print(text)
+    if given.page and (given.only or given.defects):
+        replace_rows(given.page, lines, found, given.points)
     elif given.page:
         write_page(given.page, "invariance", text)
     tests = sum(line.get("tests", 0) for line in lines)

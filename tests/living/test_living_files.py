@@ -85,6 +85,20 @@ def test_a_changed_file_is_mapped_again_and_its_old_part_left_out(days, monkeypa
     np.testing.assert_allclose(target.kept.expanded.gradient, exact.gradient, rtol=1e-9, atol=1e-8)
 
 
+def test_a_file_of_the_same_size_and_statistics_is_noticed_by_its_date(days, monkeypatch):
+    """Numbers change places: the size of the file and the statistics of its columns stay."""
+    path, table = days / "002.parquet", table_of_day(2)
+    pq.write_table(table, path, compression="none", use_dictionary=False)
+    before, size = night(days).kept.expanded.gradient.copy(), path.stat().st_size
+    moved = table.set_column(0, "a", pa.array(np.roll(table["a"], 1)))
+    pq.write_table(moved, path, compression="none", use_dictionary=False)
+    assert path.stat().st_size == size
+    with counted_reads(monkeypatch) as read:
+        target = night(days)
+    assert {os.path.basename(one) for one in read} == {"002.parquet"}
+    assert np.abs(target.kept.expanded.gradient - before).max() > 1
+
+
 def test_a_missing_file_is_left_out_and_nothing_is_read(days, monkeypatch):
     (days / "003.parquet").unlink()
     with counted_reads(monkeypatch) as read:
@@ -100,7 +114,7 @@ def test_the_centre_moves_when_the_rows_have_doubled(days):
     for day in range(6, 13):
         write_day(days, day)
     target = night(days)
-    assert "every file mapped about a new centre, since there are 26,000 rows" in target.kept.told
+    assert "every file mapped around a new centre, because there are 26,000 rows" in target.kept.told
     assert target.kept.mode.away < 0.5
 
 
@@ -109,7 +123,7 @@ def test_the_centre_moves_when_steps_would_read_twice_as_many_rows(days):
     for day in (6, 7, 8):
         write_day(days, day, drift=0.2)
     target = night(days)
-    assert "since a step would read" in target.kept.told
+    assert "because a step would read" in target.kept.told
 
 
 def test_a_cache_made_anew_gives_the_same_draws(days):
@@ -237,14 +251,14 @@ def test_records_of_a_version_that_computes_differently_are_thrown_away(days, mo
 
 def test_a_cache_can_be_thrown_away(days):
     shutil.rmtree(days / "cache.tunamh")
-    assert "6 new files of 6 mapped about a first centre" in night(days).kept.told
+    assert "6 new files of 6 mapped around a first centre" in night(days).kept.told
 
 
 def test_a_folder_with_something_else_in_it_is_no_cache(days):
     other = days / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("important")
-    with pytest.raises(tunamh.CacheError, match="is no cache of tunamh and is not empty"):
+    with pytest.raises(tunamh.CacheError, match="is not empty and is not a cache of tunamh"):
         living(days, other)
 
 
@@ -268,7 +282,7 @@ def test_the_size_of_a_cache_is_bounded(days):
 def test_two_models_of_one_cache_do_not_meet(days):
     one, other = night(days), night(days, formula="late ~ a")
     assert one.names != other.names
-    with pytest.raises(ValueError, match="has 2 models: say model="):
+    with pytest.raises(ValueError, match="has 2 models: set model="):
         tunamh.history(days / "cache.tunamh")
     found = [set(tunamh.history(days / "cache.tunamh", model=k)["coefficient"]) for k in (0, 1)]
     assert {"Intercept", "a"} in found
@@ -305,12 +319,12 @@ def test_offsets_weights_and_missing_values(tmp_path):
 @pytest.mark.parametrize(
     ("formula", "family", "match"),
     [
-        ("late ~ scale(a)", tunamh.Logistic(), "learns its numbers from all rows"),
+        ("late ~ scale(a)", tunamh.Logistic(), "needs numbers from all rows"),
         ("late ~ a + (1 | carrier)", tunamh.Logistic(), "group effects need all rows"),
         ("late ~ a:carrier:C(late)", tunamh.Logistic(), "products of factors"),
         ("a ~ b", tunamh.StudentT(), "an unknown scale|several modes"),
         ("late ~ a", None, "need a family"),
-        ("late ~ s(a)", tunamh.Logistic(), "chosen by the range of all rows"),
+        ("late ~ s(a)", tunamh.Logistic(), "needs the range of all rows"),
         ("a | cens(late) ~ b", tunamh.Exponential(), "times to event, censored responses"),
     ],
 )
@@ -336,7 +350,7 @@ def test_what_cannot_be_opened_with_a_cache_is_refused(days):
 def test_columns_that_say_the_same_are_refused(tmp_path):
     table = table_of_day(0)
     pq.write_table(table.append_column("again", table["a"]), tmp_path / "0.parquet")
-    with pytest.raises(tunamh.FormulaError, match="do not tell these coefficients apart: a, again"):
+    with pytest.raises(tunamh.FormulaError, match="cannot separate these coefficients: a, again"):
         living(tmp_path, tmp_path / "c", "late ~ a + again")
 
 

@@ -9,6 +9,7 @@ from scipy import special, stats
 
 import tunamh
 from tunamh.errors import NotApplicable
+from tunamh.marginal.evidence import Evidence
 from tunamh.prediction.elpd import good_k
 from tunamh.prediction.fitted import Fitted
 from tunamh.prediction.left_out import left_out
@@ -186,6 +187,8 @@ def test_a_random_sample_does_not_depend_on_blocks():
 def test_rows_of_files_are_those_of_memory(plain, tmp_path):
     holes = TABLE.copy()
     holes.loc[17, "x"] = np.nan
+    plain = plain.copy(deep=True)
+    del plain["posterior"].attrs["settings"]  # of an older version, which does not say how many rows it had
     holes.iloc[:1100].to_parquet(tmp_path / "a.parquet")
     holes.iloc[1100:].to_parquet(tmp_path / "b.parquet")
     wanted = tunamh.loo(plain, holes, rows=200, rng=3)
@@ -249,3 +252,44 @@ def test_models_of_other_responses_are_refused(plain):
         tunamh.compare({"a": plain, "b": other}, TABLE)
     with pytest.raises(TypeError, match="two results or more"):
         tunamh.compare({"a": plain}, TABLE)
+
+
+def short(formula, table, family, **how):
+    target = tunamh.regression(formula, table, family=family, **how)
+    return tunamh.sample(target, draws=50, tune=50, rng=1, progressbar=False)
+
+
+def test_models_of_other_rows_are_refused(plain):
+    with pytest.raises(NotApplicable, match=r"the model was fitted to 3,000 rows, and these data have 100 .* fit\.$"):
+        tunamh.loo(plain, TABLE.head(100))
+    half = short("y ~ x", TABLE.head(1500), tunamh.Poisson())
+    with pytest.raises(NotApplicable, match=r"'half' was fitted to 1,500 rows.*compared on the same rows"):
+        tunamh.compare({"plain": plain, "half": half}, TABLE)
+    moved = short("y ~ x", TABLE.assign(y=TABLE["y"] + 1), tunamh.Poisson())
+    with pytest.raises(NotApplicable, match="different responses: row 0 has"):
+        tunamh.compare({"plain": plain, "moved": moved}, TABLE)
+
+
+def test_evidence_of_other_rows_is_not_compared():
+    one, other = (Evidence(-3.0, 0.1, 10, 2.0, (1.0, 1.0), rows) for rows in (100, 200))
+    with pytest.raises(ValueError, match="one model has 100 rows and the other 200"):
+        one.bayes_factor(other)
+    assert one.bayes_factor(one)[0] == 1.0
+
+
+def test_counts_and_densities_are_told_apart(plain):
+    gaussian = short("y ~ x", TABLE, None)
+    assert "a density: they compare only roughly" in str(tunamh.compare({"p": plain, "g": gaussian}, TABLE, rows=100))
+
+
+def test_censored_times_are_not_compared_with_plain_ones():
+    times = TABLE.head(200).assign(t=RNG.gamma(2, 1, 200), ev=RNG.integers(0, 2, 200))
+    one, other = (short(f"{left} ~ x", times, tunamh.Exponential()) for left in ("t | cens(ev)", "t"))
+    with pytest.raises(NotApplicable, match="different censoring, censored ev and none"):
+        tunamh.compare({"a": one, "b": other}, times)
+
+
+def test_times_that_are_split_count_as_the_rows_of_the_table():
+    times = TABLE.head(200).assign(t=RNG.gamma(2, 1, 200), ev=RNG.integers(0, 2, 200))
+    found = tunamh.loo(short("Surv(t, ev) ~ x", times, tunamh.PiecewiseExponential((1.0, 2.0))), times)
+    assert found.n_rows == 200

@@ -64,7 +64,7 @@ def test_a_probability_is_uniform():
     family, narrow = tunamh.ZeroInflated(tunamh.Poisson()), tunamh.Normal(scale=0.5)
     prior = drawn("count ~ x", family=family, prior={"Intercept": narrow, "x": narrow})["prior"]
     hold(prior["inflation"], stats.uniform())
-    with pytest.raises(NotApplicable, match=r"no response can be simulated .*: give narrower priors"):
+    with pytest.raises(NotApplicable, match=r"no response can be simulated .*: set narrower priors"):
         drawn("count ~ x", family=family, prior={"Intercept": tunamh.Normal(scale=100.0)})
 
 

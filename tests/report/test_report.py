@@ -96,12 +96,12 @@ def test_files_folders_and_what_is_in_the_way(tree, tmp_path):
     from_file = page_of(str(tmp_path / "run.nc"), tmp_path)
     assert rows_in(from_file) == rows_in(page_of(tree, tmp_path))  # an older report is replaced
     (tmp_path / "notes.html").write_text("mine")
-    with pytest.raises(FileExistsError, match="is no report of tunamh"):
+    with pytest.raises(FileExistsError, match="is not a report of tunamh"):
         tunamh.report(tree, tmp_path / "notes.html")
     assert (tmp_path / "notes.html").read_text() == "mine"
     tunamh.report(tree, tmp_path / "notes.html", overwrite=True)
     for name in ("run.pdf", "run.PNG", "run.md"):
-        with pytest.raises(ValueError, match=r"a report is an HTML page.*: name it run\.html"):
+        with pytest.raises(ValueError, match=r"a report is an HTML page.*: use run\.html"):
             tunamh.report(tree, tmp_path / name)
     with pytest.raises(IsADirectoryError, match="name a file in it"):
         tunamh.report(tree, tmp_path)
@@ -417,7 +417,7 @@ def test_it_says_whether_the_model_fits(tmp_path):
     page = page_of(tree, tmp_path, data=table)
     assert "Does the model fit?" in page
     assert "all 500 rows, 100 posterior draws" in page.lower()
-    assert "Responses vary more than the model says" in page
+    assert "Responses vary more than the model predicts" in page
     assert page.count('class="chart"') >= 3
     assert "residuals of some rows" in page
     assert len([tag for tag, _ in Tags(page).tags if tag == "img"]) == 0

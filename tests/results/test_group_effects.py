@@ -409,7 +409,7 @@ def test_families_without_a_latent_variance_have_no_shares():
     table = tunamh.group_scales(posterior)
     assert set(table["quantity"]) == {"sd"}
     assert set(table["group"]) == {"airport"}
-    assert "no shares of variance: the variance of a row of ZeroInflated" in repr(table)
+    assert "no shares of variance: the residual variance of ZeroInflated" in repr(table)
 
 
 @pytest.mark.parametrize(("family", "row"), [(tunamh.Gaussian, 4.0), (tunamh.LogisticErrors, 4 * math.pi**2 / 3)])
@@ -479,9 +479,9 @@ def test_the_picture_of_coefficients_is_about_the_common_one(slopes):
     ax = tunamh.plot_group_effects(slopes, "airport", term="x", coefficients=True, ax=given)
     assert ax is given
     assert ax.lines[0].get_xdata()[0] == pytest.approx(float(slopes.posterior["x"].mean()))
-    with pytest.raises(ValueError, match="say term= one of 'Intercept', 'x'"):
+    with pytest.raises(ValueError, match="set term= to one of 'Intercept', 'x'"):
         tunamh.plot_group_effects(slopes, "airport", ax=given)
-    with pytest.raises(ValueError, match="several factors: say which one, group= one of 'airport', 'carrier'"):
+    with pytest.raises(ValueError, match="several factors: set group= to one of 'airport', 'carrier'"):
         tunamh.plot_group_effects(slopes)
     plt.close("all")
 

@@ -85,11 +85,13 @@ def test_cores_a_store_and_a_stop_on_the_way_change_nothing(path, tmp_path, monk
 
 @pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
 def test_too_few_draws_for_the_rule_are_told():
-    with pytest.warns(UserWarning, match=r"Until\(ess=5000.0, r_hat=None\) does not hold after draws=500, which was"):
+    with pytest.warns(
+        UserWarning, match=r"Until\(ess=5000.0, r_hat=None\) is not reached after draws=500, the maximum"
+    ):
         tree = run(Until(ess=5000), draws=500)
     assert stopped(tree) == "finished"
     assert tree.posterior.sizes["draw"] == 500
-    with pytest.warns(UserWarning, match="does not hold after draws=50"):
+    with pytest.warns(UserWarning, match="is not reached after draws=50"):
         run(Until(r_hat=1.5), draws=50)  # too few to judge
 
 

@@ -106,7 +106,7 @@ def test_targets_without_one_mode_get_the_paper():
 def test_what_is_said_is_done():
     target = LogisticRegression(X, Y)
     assert chosen(target, test=MH())["target"] == repr(target)
-    assert chosen(target, test=TunaMH(chi=0.1), proposal=RandomWalk(0.1))["why"].endswith("as you said")
+    assert chosen(target, test=TunaMH(chi=0.1), proposal=RandomWalk(0.1))["why"].endswith("as you have set")
     assert chosen(target, proposal=RandomWalk(0.1))["test"].startswith("TunaMH")
     halfway = chosen(target, proposal=Autoregressive(rho=0.5))
     assert halfway["target"].startswith("Taylor(order=2)")
@@ -246,7 +246,7 @@ def test_a_scale_far_from_the_residuals_is_reported():
     """Prices in cents under unit noise: not convex, full of false modes, and not what anybody means."""
     x = np.column_stack([np.ones(3000), X[:3000, 0]])
     y = 2e5 + 5e4 * x[:, 1] + 3e4 * NOISE[:3000]
-    with pytest.warns(UserWarning, match="times the scale"):
+    with pytest.warns(UserWarning, match="times the known scale"):
         chosen(RobustRegression(x, y, scale=1.0))
     tree = sample(RobustRegression(x, y, scale=3e4), draws=500, rng=1)
     theta = tree.posterior["theta"]

@@ -448,8 +448,8 @@ HOSTILE = {
         ValueError,
         "there is no family 'logit'; known are cloglog, logistic, probit (0 or 1); gaussian, huber, logistic-"
         "errors, student-t (real); hurdle-poisson, negative-binomial, poisson, zero-inflated-poisson, zero-"
-        "inflated-negative-binomial (counts); exponential, gamma, loglogistic, lognormal, weibull (positive);"
-        " beta (proportions); categorical, ordinal (classes).",
+        "inflated-negative-binomial (counts); exponential, gamma, loglogistic, lognormal, piecewise-exponential, "
+        "weibull (positive); beta (proportions); categorical, ordinal (classes).",
     ),
     "StudentT dict": (
         lambda: tunamh.StudentT(4, {"a": 1.0}),

@@ -88,7 +88,7 @@ def distance(shift: float, error: float, bound: float | None, ratio: float = 1.0
         (distance(0.0, 0.02, 0.04, ratio=0.8), "It is not accurate enough here."),
         (distance(0.02, 0.01, 0.3), "It is accurate enough for means and standard deviations."),
         (distance(0.02, 0.01, None), "It is accurate enough for means and standard deviations."),
-        (distance(0.1, 0.08, 0.04), "More draws would tell whether it is accurate enough."),
+        (distance(0.1, 0.08, 0.04), "More draws are needed to see whether it is accurate enough."),
     ],
 )
 def test_the_verdict_knows_monte_carlo_error(found, said):

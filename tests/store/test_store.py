@@ -150,7 +150,7 @@ def test_max_seconds_leaves_a_store_that_goes_on_also_from_warm_up(path, monkeyp
         patch.setattr(ChainRun, "_warm_up", some)
         patch.setattr("tunamh.sampling.run._SECONDS_PER_CHUNK", 0.001)
         patch.setattr("tunamh.sampling.clock.Clock.over", property(lambda clock: over.is_set()))
-        with pytest.raises(tunamh.NoDraws, match=r"tunamh\.resume\(.*goes on from here"):
+        with pytest.raises(tunamh.NoDraws, match=r"tunamh\.resume\(.*continues from here"):
             tunamh.sample(new_target(), **settings, **long, store=path, max_seconds=1e6, cores=1)
     with pytest.raises(tunamh.NoDraws, match=r"chain 0 .* has no draw yet, after [\d,]+ steps, of which 30,000 are"):
         tunamh.read_store(path)

@@ -16,11 +16,17 @@ from tunamh import GLM
 from tunamh.compiled import fixed
 from tunamh.jets import CannotBound
 from tunamh.targets.families import Logistic, NegativeBinomial, Probit, StudentT
-from tunamh.targets.families.energy_functions import MultiPredictorFunction, OneFunction, family
+from tunamh.targets.families.energy_functions import MultiPredictorFunction, OneFunction, likelihood_of
 from tunamh.targets.families.negative_binomial import NegativeBinomialWithDispersion
+from tunamh.targets.families.user import arguments_of
 
 R = 2.5
 TABLE = {"slope": 2.0}
+
+
+def family(energy, **more):
+    """The likelihood of a function of predictors and ``y``."""
+    return likelihood_of(energy, arguments_of(energy), **more)
 
 
 def logistic(eta, y):
@@ -209,8 +215,8 @@ REFUSED = {
     "a sum": (lambda eta, y: np.sum(eta), CannotBound, "sum"),
     "nothing": (lambda eta, y: None, TypeError, "must return a number"),
     "no predictor": (lambda eta, y: y * 2, TypeError, "depends on its predictors"),
-    "one parameter": (lambda y: y, TypeError, "one, two or three predictors"),
-    "four predictors": (lambda a, b, c, d, y: a + b + c + d, TypeError, "one, two or three predictors"),
+    "one parameter": (lambda y: y, TypeError, "one to eight predictors"),
+    "nine predictors": (lambda a, b, c, d, e, f, g, h, i, y: a + b, TypeError, "one to eight predictors"),
     "a default": (lambda eta, y=1.0: eta, TypeError, "plain parameters"),
     "no function": ("energy", TypeError, "plain Python function"),
     "not for Numba": (lambda eta, y: eta * TABLE["slope"], TypeError, r"energy\(eta, y\) does not compile"),

@@ -27,9 +27,9 @@ class ReadyTest(NamedTuple):
 
     ``knobs`` are its tuning parameters. ``memory`` is the initial memory of a chain. ``supply`` is the source of the
     rows that it draws. ``adapt`` tunes the knobs from the mean move bound of the proposals: the sum ``C M`` of the
-    bounds ``c_i M`` on the energy differences of all rows. It is None if nothing is tuned. ``reports`` names the number
-    in the field ``report`` of the test's decisions. ``memory_is`` says what the memory is, for other kernels in the
-    same step.
+    bounds ``c_i M`` on the energy differences of all rows. ``adapt`` is None if nothing is tuned. ``reports`` is the
+    name of the number in the field ``report`` of the test's decisions. ``memory_is`` says how the memory depends on the
+    state of the chain, in case another kernel moves the state.
     """
 
     decide: Part
@@ -44,7 +44,7 @@ class ReadyTest(NamedTuple):
 class AcceptanceTest(Protocol):
     """An immutable acceptance test.
 
-    ``exact``: whether the posterior is the stationary distribution of the test's chain.
+    ``exact`` is True if the posterior is the stationary distribution of a chain with this test.
     """
 
     exact: ClassVar[bool]
@@ -61,7 +61,9 @@ ABSOLUTE_TOLERANCE = 1e-14  # 45 units in the last place of a model's scales
 
 @helper
 def accepts(rng, log_ratio):
-    """Return True with probability ``min(1, exp(log_ratio))``. As ``1 + x <= e^x``, it rarely needs a logarithm."""
+    """Return True with probability ``min(1, exp(log_ratio))``.
+
+    Because ``1 + x <= e^x``, it rarely computes a logarithm."""
     if log_ratio >= 0.0:
         return True
     u = rng.random()
@@ -70,7 +72,7 @@ def accepts(rng, log_ratio):
 
 @helper
 def verdict(rng, log_ratio, rows, full, worst, move_bound):
-    """Return the decision: accept with probability ``min(1, exp(log_ratio))``."""
+    """Return a decision that accepts with probability ``min(1, exp(log_ratio))``."""
     return Decision(accepts(rng, log_ratio), log_ratio, rows, full, worst, move_bound, np.nan, NO_FAULT)
 
 

@@ -145,9 +145,10 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 class FlyMC:
     """Exact Firefly Monte Carlo (Maclaurin and Adams 2014) with implicit resampling.
 
-    ``batch_size`` counts all evaluated energies; ``bright_rows`` counts the bright rows after the sweep. The lower
-    bounds of the likelihood are those of Jaakkola and Jordan for logistic regression, the Gaussian tangent for
-    Student-t, and the Taylor bound for the mixture.
+    The method replaces the likelihood of most rows (the dark rows) by a lower bound, and evaluates only the other rows
+    (the bright rows). In ``sample_stats``, ``batch_size`` counts all evaluated energies, and ``bright_rows`` counts the
+    bright rows after the step. The lower bound of the likelihood is that of Jaakkola and Jordan for logistic
+    regression, the Gaussian tangent for Student-t, and the Taylor bound for the mixture.
 
     Parameters
     ----------

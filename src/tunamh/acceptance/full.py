@@ -39,9 +39,9 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 class MH:
     """Metropolis-Hastings on all rows: exact, with one pass over the data per step.
 
-    The test keeps the energy of the current state, so a step evaluates every row once. It rejects a proposal of energy
-    +infinity, which has posterior density zero. An energy of NaN or -infinity raises an error; so does an initial state
-    of energy +infinity.
+    The test stores the energy of the current state, so a step evaluates every row once. It rejects a proposal with
+    energy +infinity, because the posterior density there is zero. An energy of NaN or -infinity raises an error; so
+    does an initial state of energy +infinity.
     """
 
     exact: ClassVar[bool] = True

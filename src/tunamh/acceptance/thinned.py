@@ -261,7 +261,7 @@ class FactorizedMH:
     ----------
     truncation : float, optional
         If the bound ``C M`` of a move is at least this number, the step is full-data MH. By default a step is full-data
-        MH if that is cheaper. With ``math.inf`` no step is (FMH).
+        MH if this is cheaper. With ``math.inf`` no step is full-data MH (FMH).
     """
 
     truncation: float | None = None

@@ -163,21 +163,21 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     ----------
     target : Target
     pairs : int
-        Number of pairs. The first state of a pair comes from the distribution of initial states. The second lies in the
-        direction of another such state, between 1/1000 and 100 times as far away.
+        Number of pairs. The first state of a pair comes from the distribution of initial states. The second state lies
+        on the line from the first state to another initial state, at 1/1000 to 100 times the distance of that state.
     rng : seed or Generator, optional
 
     Returns
     -------
     float
-        The largest ``|U_i(prop) - U_i(theta)| / (c_i M)`` found, at most 1: the change of a row's
-        energy ``U_i`` divided by its bound.
+        The largest ratio ``|U_i(prop) - U_i(theta)| / (c_i M)`` of all rows and pairs: the change of the energy ``U_i``
+        of a row, divided by the bound of this change. It is at most 1.
 
     Raises
     ------
     BoundViolation
-        If a row exceeds its bound; the error names the first such row. A passed check is evidence, not a proof: derive
-        ``c`` from suprema.
+        If a row exceeds its bound; the error names the first such row. If there is no error, this is evidence and not a
+        proof: derive ``c`` from suprema.
     """
     if not offers(target, Modelled):
         raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")

@@ -33,9 +33,9 @@ class Statistic(NamedTuple):
     name : str
         The name of the variable in the group ``sample_stats`` of a result.
     over_steps : OverSteps
-        How to combine ``thin`` steps: their mean, whether it was true in any of them, or their maximum.
+        How to combine the ``thin`` steps of a draw: their mean, their maximum, or True if it was true in any step.
     rows : bool
-        Whether it counts rows of the data that were read.
+        True if the number counts rows of the data that were read.
     shown : bool
         False: only for warm-up, not in results.
     """
@@ -98,7 +98,7 @@ class ReadyKernel(NamedTuple):
         How the memory depends on the state of the chain. `InTurn` refuses a kernel that has a memory and does not say
         this.
     memory_begins_anew : bool
-        Whether the memory is reset after warm-up, because it summarises the kept draws.
+        True: the memory is reset after warm-up, because it must summarise only the kept draws.
     supply : Supply
         The source of the rows that a step draws; ``target.supply`` draws row ``i`` with probability ``c_i / C``, its
         bound divided by the sum of all bounds. Default: no rows.
@@ -186,7 +186,7 @@ class Kernel(ABC):
     """One exact step of the chain, as an immutable object.
 
     A step must leave the posterior invariant: if a state is drawn from the posterior, the state after the step has the
-    posterior as its distribution, too. How it proposes and decides is free.
+    posterior as its distribution, too. It may propose and decide in any way.
     """
 
     @property

@@ -18,16 +18,19 @@ def name_of(family: BaseFamily | None) -> str:
 def of_spread(family: BaseFamily | None, more: bool) -> str:
     name = name_of(family)
     if name == "Exponential":
-        return "Try family=tunamh.Weibull() or tunamh.Gamma(), whose shape is not known beforehand."
+        return "Try family=tunamh.Weibull() or tunamh.Gamma(): they have an unknown shape."
     if not more:
-        return "If the scale is given, leave it unknown; otherwise the intervals of this model are too wide."
+        return "If you have set the scale, leave it unknown; otherwise the intervals of this model are too wide."
     if name in _POISSON:
-        return "Try family=tunamh.NegativeBinomial(), or effects of groups, (1 | group)."
+        return "Try family=tunamh.NegativeBinomial(), or group effects, (1 | group)."
     if family is not None and family.of_labels:
-        return "Try effects of groups, (1 | group), or of every row: rows of one group are more alike than trials."
+        return (
+            "Try group effects, (1 | group), with an effect for each group or for each row: responses of one "
+            "group are correlated."
+        )
     if family is not None and family.responses is Responses.COUNTS:
-        return "Try effects of groups, (1 | group), or columns that the model does not have yet."
-    return "Leave the scale unknown (no scale= in the family), or try effects of groups, (1 | group)."
+        return "Try group effects, (1 | group), or columns that the model does not have yet."
+    return "Leave the scale unknown (no scale= in the family), or try group effects, (1 | group)."
 
 
 def of_changing_spread(family: BaseFamily | None, column: str, groups: Sequence[str]) -> str:
@@ -37,7 +40,7 @@ def of_changing_spread(family: BaseFamily | None, column: str, groups: Sequence[
     described = [] if family is None else list(family.described)
     if described and not groups:
         return f'Let the {described[0]} depend on columns: predictors={{"{described[0]}": "~ {column}"}}.'
-    return f"Try a family with another relation of variance and mean, or transform the response.{slopes}"
+    return f"Try a family with another variance function, or transform the response.{slopes}"
 
 
 def of_zeros(family: BaseFamily | None, more: bool) -> str:
@@ -47,8 +50,11 @@ def of_zeros(family: BaseFamily | None, more: bool) -> str:
         return f'Let the share of zeros depend on columns: predictors={{"{parameter}": "~ x"}}.'
     if more:
         own = "tunamh.NegativeBinomial()" if name == "NegativeBinomial" else "tunamh.Poisson()"
-        return f"Try family=tunamh.ZeroInflated({own}), or tunamh.NegativeBinomial() if large counts are too many, too."
-    return "Try family=tunamh.Hurdle(), in which zeros have a probability of their own."
+        return (
+            f"Try family=tunamh.ZeroInflated({own}), or tunamh.NegativeBinomial() if there are also too many "
+            "large counts."
+        )
+    return "Try family=tunamh.Hurdle(): it has its own probability of zeros."
 
 
 def of_skewness(family: BaseFamily | None, positive: bool) -> str:
@@ -78,7 +84,8 @@ def of_trend(family: BaseFamily | None, column: str, known: bool) -> str:
     if not known:
         return f"Add {column} to the formula."
     return (
-        f"Let the effect of {column} bend or depend on other columns: I({column} ** 2), log({column}), {column}:other."
+        f"Let the effect of {column} be a curve or depend on other columns: I({column} ** 2), log({column}), "
+        f"{column}:other."
     )
 
 
@@ -100,4 +107,4 @@ def of_law(column: str) -> str:
 
 
 def of_class(name: Any) -> str:
-    return "Try curved terms and interactions; for ordered classes also tunamh.Categorical(), which has no order."
+    return "Try curved terms and interactions; for ordered classes also tunamh.Categorical(), which ignores the order."

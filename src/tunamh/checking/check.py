@@ -26,10 +26,11 @@ DRAWS = 100
 
 @dataclass(frozen=True, eq=False)
 class FitCheck:
-    """What `tunamh.check` found. Printed, it says in words what looks wrong, how strongly, and what to try.
+    """The result of `tunamh.check`. Print it to read what looks wrong and what to try.
 
-    ``findings`` has one entry for each check, ``table`` the same as a table, and ``rows`` the rows that were looked at,
-    with their residuals. ``ok`` is True if nothing looks wrong. `tunamh.plot_check` draws the pictures.
+    ``findings`` is a list with one entry for each check, and ``table`` is the same as a pandas table. ``rows`` has the
+    rows that were checked, with their residuals. ``ok`` is True if nothing looks wrong. `tunamh.plot_check` draws the
+    pictures.
     """
 
     findings: list[Finding]
@@ -40,7 +41,7 @@ class FitCheck:
 
     @property
     def wrong(self) -> list[Finding]:
-        """The findings that look wrong, the clearest first."""
+        """Return the findings that look wrong, the one with the strongest evidence first."""
         return sorted((one for one in self.findings if one.state == WRONG), key=lambda one: one.p or 0.0)
 
     @property
@@ -52,7 +53,7 @@ class FitCheck:
         """One sentence."""
         count = sum(one.state != UNJUDGED for one in self.findings)
         if not count:
-            return "Nothing could be judged."
+            return "No check could be made."
         if self.ok:
             return f"Nothing looks wrong: {count} check{'s' * (count > 1)} passed."
         wrong = len(self.wrong)
@@ -129,40 +130,41 @@ def check(
 ) -> FitCheck:
     """Check whether a model fits its data, on a random subsample of the rows.
 
-    The checks are those that fit the family: probabilities against shares (labels, classes), zeros, spread, skewness
-    and tails of quantile residuals (all others, also censored ones), trends of residuals along the linear predictor and
-    along columns, means of levels and groups, and the law of group effects. If the model is right, anything looks wrong
-    in at most one of 100 data sets.
+    The checks depend on the family. For labels and classes, predicted probabilities are compared with observed shares.
+    For all other responses (also censored responses), the spread, the skewness and the tails of quantile residuals are
+    checked, and for counts the number of zeros. For all families, the function looks for trends of the residuals along
+    the linear predictor and along columns, compares the means of levels and groups, and checks the distribution of
+    group effects. If the model is correct, the checks report a problem in at most about one of 100 data sets.
 
     Parameters
     ----------
     posterior : DataTree
         The result of a target made by `tunamh.regression`.
     data : table
-        The fitted data: results keep no data. A table, or tables in blocks (`tunamh.open_rows`).
+        The data of the fit, because a result does not contain them. A table, or tables in blocks (`tunamh.open_rows`).
     columns : sequence of str, optional
-        More columns of the data, which the formula does not have. Residuals are checked along them, too.
+        Further columns of the data that are not in the formula. The residuals are checked along these columns, too.
     rows : int
         Size of the random subsample. More rows find smaller deviations.
     draws : int
         Number of posterior draws to use, evenly spaced.
     family : optional
-        Your own family (`tunamh.family`) again, since results keep no code. With ``draw=`` everything is checked, with
-        ``mean=`` alone trends are.
+        Your own family (`tunamh.family`) again, because a result does not contain code. With ``draw=`` everything is
+        checked; with only ``mean=``, trends and means of levels are checked.
     rng : seed
-        For the subsample and for random numbers. Default: 0, so that a second call says the same.
+        For the subsample and for random numbers. Default: 0, so that a second call gives the same result.
 
     Returns
     -------
     FitCheck
-        Print it. ``check.ok``, ``check.table`` and ``check.rows`` have the answer for a program; `tunamh.plot_check`
-        draws the pictures.
+        Print it to read the result. In a program, use ``check.ok``, ``check.table`` and ``check.rows``.
+        `tunamh.plot_check` draws the pictures.
 
     Raises
     ------
     NotApplicable
-        If the result is not of a formula, if weights, trials or censoring were given as arrays, or if your own family
-        does not say what to expect of a response. The message says what to do.
+        If the model was not made from a formula, if weights, trials or censoring were passed as arrays, or if your own
+        family has neither ``mean=`` nor ``draw=``. The message says what to do.
 
     Examples
     --------
@@ -188,7 +190,7 @@ def opened(posterior: Any, draws: int | None, family: Any) -> Fitted:
     """A formula's result."""
     fitted = Fitted.open(posterior, draws, family)
     if fitted.formula is None:
-        raise NotApplicable("checks of fit need a target that was made from a formula, by tunamh.regression.")
+        raise NotApplicable("tunamh.check needs the result of a model that tunamh.regression made from a formula.")
     return fitted
 
 

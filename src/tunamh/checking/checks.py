@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr
 
 from . import advice
 from .column_checks import changing_spread, of_column, of_laws, of_levels
@@ -58,9 +58,9 @@ def _calibration(looked: Looked, rows: Moments, mean: np.ndarray, label: str) ->
     p = trend(mean, looked.tested(rows), constant=True)
     worst = _worst_tenth(looked, rows, mean)
     said = (
-        "Probabilities are not those that are seen"
+        "Predicted probabilities differ from the observed shares"
         if not label
-        else f"Probabilities of {label} are not those that are seen"
+        else f"Predicted probabilities of {label} differ from the observed shares"
     )
     try_this = advice.of_class(label) if label else advice.of_predictor(looked.family)
     return Finding(name, label, p, worst, said, try_this)
@@ -77,7 +77,7 @@ def _worst_tenth(looked: Looked, rows: Moments, mean: np.ndarray) -> str:
             said, seen = float(np.average(mean[own], weights=n[own])), float(rows.score[own].sum() / n[own].sum())
             found.append((abs(float(rows.score[own].sum())) / np.sqrt(variance), said, said + seen))
     _, said, seen = max(found)
-    return f"where the model says {said:.3g}, the share that is seen is {seen:.3g} (the tenth of rows furthest off)"
+    return f"in one tenth of the rows the model predicts {said:.3g}, and the observed share is {seen:.3g}"
 
 
 # --------------------------------------------------------------------------------------------- spread, shape, zeros
@@ -86,12 +86,17 @@ def _worst_tenth(looked: Looked, rows: Moments, mean: np.ndarray) -> str:
 def _zeros(looked: Looked, rows: Moments) -> Finding:
     name, n = "Zeros", len(rows.score)
     if n < FEWEST_ROWS or rows.variance.sum() < 1.0:
-        return Finding(name, "", None, wrong="Not judged: the model expects almost no zeros, or almost nothing else.")
+        return Finding(name, "", None, wrong="Not checked: the model predicts almost no zeros, or almost only zeros.")
     z, seen = total(rows), float((looked.residuals.observed == 0).mean())
     said = seen - float(rows.score.mean())
     wrong = f"There are too {'many' if z > 0 else 'few'} zeros"
     return Finding(
-        name, "", two_sided(z), f"{seen:.1%} seen, {said:.1%} expected", wrong, advice.of_zeros(looked.family, z > 0)
+        name,
+        "",
+        two_sided(z),
+        f"{seen:.1%} observed, {said:.1%} expected",
+        wrong,
+        advice.of_zeros(looked.family, z > 0),
     )
 
 
@@ -102,7 +107,7 @@ def _shape(looked: Looked, shape: list[Moments]) -> Iterator[Finding]:
         return
     z = total(shape[SPREAD])
     ratio = 1 + float(shape[SPREAD].score.mean()) if found.pearson is None else float(found.pearson.mean())
-    wrong = f"Responses vary {'more' if z > 0 else 'less'} than the model says"
+    wrong = f"Responses vary {'more' if z > 0 else 'less'} than the model predicts"
     size = f"the variance is {ratio:.2f} times that of the model"
     yield Finding("Spread", "", two_sided(z), size, wrong, advice.of_spread(family, z > 0))
     if not looked.one_column():
@@ -111,7 +116,7 @@ def _shape(looked: Looked, shape: list[Moments]) -> Iterator[Finding]:
     side = "right" if z > 0 else "left"
     size = f"skewness score {float(shape[SKEWNESS].score.mean()):+.3f}"
     positive = bool((found.observed > 0).all())
-    wrong = f"The distribution has a longer tail to the {side} than the model says"
+    wrong = f"The distribution has a longer tail to the {side} than the model predicts"
     yield Finding("Skewness", "", two_sided(z), size, wrong, advice.of_skewness(family, positive))
     yield _tails(looked, shape)
 
@@ -121,11 +126,13 @@ def _tails(looked: Looked, shape: list[Moments]) -> Finding:
     found = looked.residuals
     far, form = total(shape[EXTREME]), total(shape[TAILS])
     largest = float(np.abs(found.residual).max())
-    p_far = float(stats.norm.sf(far))
+    p_far = float(ndtr(-far))
     p = min(1.0, 3 * min(p_far, two_sided(form), min(1.0, found.n * two_sided(largest))))
     expected = SHARE_FAR * found.n
     seen = float(shape[EXTREME].score.sum()) + expected
-    size = f"{seen:.1f} residuals are beyond {FAR:g} ({expected:.1f} expected), the largest is {largest:.1f}"
+    size = (
+        f"{seen:.1f} residuals are larger than {FAR:g} in size ({expected:.1f} expected), the largest is {largest:.1f}"
+    )
     light = form < 0 and two_sided(form) < min(p_far, found.n * two_sided(largest))
-    wrong = f"The tails are {'lighter' if light else 'heavier'} than the model says"
+    wrong = f"The tails are {'lighter' if light else 'heavier'} than the model predicts"
     return Finding("Tails", "", p, size, wrong, advice.of_tails(looked.family))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr, ndtri, stdtr
 
 from ..tables.columns import Column, Factor
 from . import advice
@@ -54,13 +54,20 @@ def of_levels(looked: Looked, name: str, codes: np.ndarray, levels: Sequence[str
         if len(found.z) and (best is None or found.p < best.p):
             best = found
     if best is None or looked.residuals.n < FEWEST_ROWS:
-        return Finding(title, name, None, wrong="Not judged: too few rows of each level; rows= takes more.")
+        return Finding(title, name, None, wrong="Not checked: too few rows of each level; set a larger rows=.")
     at = int(np.argmax(np.abs(best.z)))
     level = levels[int(best.levels[at])]
     size = f"the furthest is {level} (mean residual {best.mean[at]:+.2f} in {int(best.rows[at]):,} rows)"
     p = min(1.0, len(looked.residuals.location) * best.p)
     fixed = name in looked.known
-    return Finding(title, name, p, size, f"Levels of {name} are off", advice.of_levels(name, effects, fixed))
+    return Finding(
+        title,
+        name,
+        p,
+        size,
+        f"The means of some levels of {name} differ from the prediction",
+        advice.of_levels(name, effects, fixed),
+    )
 
 
 def of_laws(looked: Looked) -> Iterator[Finding]:
@@ -72,14 +79,14 @@ def of_laws(looked: Looked) -> Iterator[Finding]:
         scale = np.sqrt(np.einsum("sqq->sq", group.covariance))[:, None, :]
         standard = group.effects[:, levels] / np.where(scale > 0, scale, 1.0)
         if group.df:
-            standard = -np.sign(standard) * stats.norm.ppf(stats.t.sf(np.abs(standard), group.df))
+            standard = -np.sign(standard) * ndtri(stdtr(group.df, -np.abs(standard)))
         n = len(levels)
         for j, column in enumerate(group.columns):
             far = (np.abs(standard[..., j]) > FAR).mean(axis=0) - SHARE_FAR
             z = total(Moments(far, np.full(n, VARIANCE[EXTREME]), np.full(n, THIRD[EXTREME])))
             mean = standard[..., j].mean(axis=0)
             at = int(np.argmax(np.abs(mean)))
-            p = min(1.0, 2 * min(float(stats.norm.sf(z)), min(1.0, n * two_sided(float(mean[at])))))
+            p = min(1.0, 2 * min(float(ndtr(-z)), min(1.0, n * two_sided(float(mean[at])))))
             about = f"{column} | {group.name}" if column else group.name
             where = group.levels[int(levels[at])] if group.levels else str(levels[at])
             size = f"the furthest is {where}, {abs(mean[at]):.1f} scales from the others"

@@ -28,22 +28,21 @@ def influence(
     family: Any = None,
     rng: Any = None,
 ) -> Any:
-    """Return a table of the rows with the most influence on the posterior, by number.
+    """Return a table that shows how much each row influences the posterior, for a random subsample of the rows.
 
-    The rows are the random subsample of `tunamh.loo` with the same ``rows`` and ``rng``. Nothing is fitted again.
+    The subsample is the same as in `tunamh.loo` with the same ``rows`` and ``rng``. The model is not fitted again.
 
     Parameters
     ----------
     posterior : DataTree
         The result of a target made by `tunamh.regression`.
     data : table
-        The fitted data: a table, or tables in blocks (`tunamh.open_rows`).
+        The data of the fit: a table, or tables in blocks (`tunamh.open_rows`).
     rows : int
-        Size of the random subsample. Use the number of rows to have all of them.
+        Size of the random subsample. To use all rows, set it to the number of rows.
     draws : int, optional
-        Number of posterior draws to use, the same of every chain. Default: at most 1000.
-    family : optional
-        Your own family (`tunamh.family`) again, since results keep no code. Its energy is enough.
+        Number of posterior draws to use, the same number from every chain. Default: at most 1000. family : optional
+        Your own family (`tunamh.family`) again, because a result does not contain code. Its energy is enough.
     rng : seed, optional
 
     Returns
@@ -51,14 +50,15 @@ def influence(
     pandas.DataFrame
         One line for each row, the largest Pareto k first, with the columns
 
-        - ``row``: the number of the row in the data, from 0 on;
-        - ``pareto_k``: how much the posterior without the row differs. Above 0.7 the row changes the posterior so much
-          that draws with the row say little of the posterior without it;
-        - ``leverage``: how much of what is known of the row's linear predictor the row says itself, from 0 to 1: the
-          curvature of its log density times the posterior variance of its predictor. Over all rows leverages add up to
-          about the number of coefficients. Only a row that the model takes for an outlier has a negative one;
-        - ``log_density``: of the response, in the mean of the posterior: low where the response is surprising;
-        - ``observed`` and ``weight``, if the model has weights.
+        - ``row``: the number of the row in the data; the first row has number 0;
+        - ``pareto_k``: how much the posterior would change without the row. Above 0.7, the change is so large that the
+          draws do not describe the posterior without the row;
+        - ``leverage``: a number from 0 to 1: how much of the information about the row's linear predictor comes from
+          the row itself. It is the curvature of the row's log density times the posterior variance of its predictor.
+          The sum over all rows is about the number of coefficients. Only an outlier of a robust model can have a
+          negative leverage;
+        - ``log_density``: the log density of the response, averaged over the posterior; low if the response is
+          surprising; - ``observed`` and ``weight``, if the model has weights.
 
     Examples
     --------

@@ -67,7 +67,7 @@ class Looked:
     def few(self, name: str, about: str = "") -> Finding:
         n = self.residuals.n
         what = "too few responses of each kind" if self.bernoulli else "too few rows"
-        return Finding(name, about, None, wrong=f"Not judged: {what} among {n:,}; rows= takes more.")
+        return Finding(name, about, None, wrong=f"Not checked: {what} among {n:,}; set a larger rows=.")
 
 
 def fifths(position: np.ndarray, values: np.ndarray, form: str = "+.2f") -> str:

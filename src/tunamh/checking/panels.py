@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import betaincinv, ndtri
 
 from .check import FitCheck
 from .looked import Looked
@@ -79,7 +79,7 @@ def _main(looked: Looked) -> list[Panel]:
 def own_panel(found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Panel:
     """Kaplan and Meier's estimate as steps, the model's mean survival as the line."""
     time, seen, said, low, high = found
-    note = "steps: Kaplan and Meier's estimate"
+    note = "steps: Kaplan-Meier estimate"
     return Panel("Survival", "time", "share that survives", time, seen, time, said, low, high, joined=True, note=note)
 
 
@@ -90,9 +90,9 @@ def _calibration(title: str, rows: Moments, mean: np.ndarray, trials: np.ndarray
     said = np.array([np.average(mean[own], weights=n[own]) for own in parts])
     off = np.array([rows.score[own].sum() / n[own].sum() for own in parts])
     sd = np.array([np.sqrt(rows.variance[own].sum()) / n[own].sum() for own in parts])
-    wide = stats.norm.ppf(0.5 + _INSIDE / 2) * sd
+    wide = ndtri(0.5 + _INSIDE / 2) * sd
     return Panel(
-        title, "probability by the model", "share that is seen", said, said + off, said, said,
+        title, "predicted probability", "observed share", said, said + off, said, said,
         np.maximum(said - wide, 0.0), np.minimum(said + wide, 1.0),
     )  # fmt: skip
 
@@ -120,9 +120,9 @@ def _normal_quantiles(found: Residuals) -> Panel:
     """Quantile residuals in order against normal quantiles, the line taken away (a worm plot)."""
     n, r = found.n, np.sort(found.residual)
     place = np.arange(1, n + 1)
-    x = stats.norm.ppf((place - 0.375) / (n + 0.25))
+    x = ndtri((place - 0.375) / (n + 0.25))
     tail = (1 - _INSIDE) / 2
-    low, high = (stats.norm.ppf(stats.beta.ppf(q, place, n + 1 - place)) - x for q in (tail, 1 - tail))
+    low, high = (ndtri(betaincinv(place, n + 1 - place, q)) - x for q in (tail, 1 - tail))
     at = np.unique(np.linspace(0, n - 1, min(n, 400)).round().astype(int))
     at = np.unique(np.concatenate([np.arange(min(n, 10)), at, np.arange(max(0, n - 10), n)]))
     return Panel(
@@ -144,7 +144,7 @@ def _binned(title: str, across: str, position: np.ndarray, rows: Moments) -> Pan
     parts = np.array_split(np.argsort(position, kind="stable"), bins)
     x = np.array([position[own].mean() for own in parts])
     z = np.array([rows.score[own].sum() / np.sqrt(max(rows.variance[own].sum(), 1e-300)) for own in parts])
-    wide = np.full(bins, stats.norm.ppf(0.5 + _INSIDE / 2))
+    wide = np.full(bins, ndtri(0.5 + _INSIDE / 2))
     return Panel(title, across, "mean residual (z)", x, z, x, np.zeros(bins), -wide, wide)
 
 
@@ -157,8 +157,8 @@ def _of_levels(name: str, codes: np.ndarray, levels: tuple[str, ...], rows: Mome
     z, n = found.z[order], len(order)
     place = np.arange(1, n + 1)
     tail = (1 - _INSIDE) / 2
-    expected = stats.norm.ppf((place - 0.375) / (n + 0.25))
-    low, high = (stats.norm.ppf(stats.beta.ppf(q, place, n + 1 - place)) for q in (tail, 1 - tail))
+    expected = ndtri((place - 0.375) / (n + 0.25))
+    low, high = (ndtri(betaincinv(place, n + 1 - place, q)) for q in (tail, 1 - tail))
     names = tuple(levels[int(k)] for k in found.levels[order]) if n <= _MOST_LEVELS else ()
     x = place.astype(float)
     return Panel(f"Means of {name}", f"{name}, in order", "mean residual (z)", x, z, x, expected, low, high, names)

@@ -15,19 +15,21 @@ _DATA, _MODEL, _BAND = "#14657f", "#b3541e", "#e9dccf"
 
 @explained
 def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
-    """Draw the checks of a fit, those that go with the family.
+    """Draw pictures of the checks of a fit. The pictures depend on the family.
 
-    Labels and classes have calibration plots: shares that are seen against probabilities. Counts have a rootogram:
-    numbers of rows by count, on a root scale. Censored responses have Kaplan and Meier's estimate beside the survival
-    of the model. All but labels and classes have quantile residuals: their distribution (minus the normal quantiles),
-    and their means along the linear predictor and along columns. Groups have their means, in order. In every picture
-    the line is the model, points are the data, and the band holds 95 % of the points if the model is right. It needs
-    matplotlib (``pip install "tunamh[plot]"``).
+    For labels and classes there are calibration plots: observed shares against predicted probabilities. For counts
+    there is a rootogram: the number of rows with each count, on a square root scale. For censored responses there is a
+    Kaplan-Meier estimate together with the survival function of the model. For all responses except labels and classes
+    there are pictures of the quantile residuals: their distribution (minus the normal quantiles), and their means along
+    the linear predictor and along columns. For groups there is a plot of their means, in order of size.
+
+    In every picture the line shows the model and the points show the data. If the model is correct, the band contains
+    95 % of the points. It needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
     check : FitCheck
-        What `tunamh.check` returned.
+        The result of `tunamh.check`.
     which : str, optional
         The title of one picture, such as ``"Rootogram"``. Default: all.
     ax : matplotlib Axes, optional
@@ -44,7 +46,7 @@ def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
     >>> axes[0].figure.savefig("check.png")
     """
     if not isinstance(check, FitCheck):
-        raise TypeError(f"plot_check draws what tunamh.check(posterior, data) returned, got {shown(check)}.")
+        raise TypeError(f"plot_check needs the result of tunamh.check(posterior, data), got {shown(check)}.")
     panels = panels_of(check)
     titles = [one.title for one in panels]
     if which is not None:
@@ -54,7 +56,7 @@ def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
     if not panels:
         raise ValueError("there is nothing to draw.")
     if ax is not None and len(panels) > 1:
-        raise ValueError(f"one Axes has room for one picture: say which= one of {', '.join(map(repr, titles))}.")
+        raise ValueError(f"one Axes has room for one picture: set which= to one of {', '.join(map(repr, titles))}.")
     axes = figure_of(len(panels)) if ax is None else [ax]
     for panel, where in zip(panels, axes, strict=True):
         draw(panel, where)

@@ -105,9 +105,9 @@ def _responses(fitted: Fitted) -> ResponseDistribution:
         return found
     text = fitted.about["family"].get("text", "the family")
     raise NotApplicable(
-        f"what {text} says of a response is not known, as it is a likelihood of your own and results keep no code: "
-        "give it again, family=... It can be checked if it has draw= (all checks) or mean= (trends): "
-        "tunamh.family(energy, draw=..., mean=...)."
+        f"{text} is your own likelihood, and a result does not contain its code: pass the family again, family=... "
+        "It can be checked if it has draw= (all checks) or mean= (trends): tunamh.family(energy, draw=..., "
+        "mean=...)."
     )
 
 
@@ -161,9 +161,9 @@ def _means(fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: 
         mean, y = _responses(fitted).mean(eta, p), _of(chunk)
     except NotApplicable:
         raise NotApplicable(
-            "an energy alone does not say which responses to expect, so that nothing can be checked: give "
-            "tunamh.family(energy, draw=..., mean=...) a function draw(rng, eta), with which all is checked, or a "
-            "function mean(eta), with which trends are. tunamh.influence needs neither."
+            "an energy alone does not say which responses to expect, so the fit cannot be checked. Pass a "
+            "function to tunamh.family(energy, draw=..., mean=...): draw(rng, eta) for all checks, or mean(eta) "
+            "for trends only. tunamh.influence needs neither."
         ) from None
     off = (y - mean).mean(axis=0)
     square = np.square(off)

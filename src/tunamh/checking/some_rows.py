@@ -12,6 +12,7 @@ from ..errors import NotApplicable
 from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.evaluation import Values
+from ..formula.remaining import remaining
 from ..formula.syntax import columns_in
 from ..formula.variables import as_columns, joined_variables, read, refuse_unknown
 from ..prediction.subsample import RandomRows, complete_blocks
@@ -56,13 +57,14 @@ def drawn_rows(
     """
     for name in formula.arrays:
         raise NotApplicable(
-            f"the fit has {name} that were given as an array, which are not kept: give them by the name of a "
-            f'column of the data, {name}="{name[0]}".'
+            f"{name} of this model was an array, which a result does not contain: fit the model with the name of a "
+            f'column of the data instead, {name}="{name[0]}".'
         )
     names = _names(formula, more)
     node = formula.beside.get("weights")
     by_weight = list(columns_in(node)) if weighted and node is not None else []
     announce("drawing rows")
+    data = remaining(data)
     if not weighted:
         found = _of_loo(data, names, rows, rng)
     elif isinstance(data, Tables):

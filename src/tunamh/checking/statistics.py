@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import chdtrc, ndtr, ndtri
 
 _LEAST_SKEW = 1e-4  # below, a sum is normal
 
@@ -43,6 +43,8 @@ def normal_scores(weights: np.ndarray, rows: Moments) -> np.ndarray:
 def _unskewed(z: float, skew: float) -> float:
     if abs(skew) < _LEAST_SKEW:
         return z
+    from scipy import stats  # a third of a second, which only this needs
+
     law = stats.pearson3(skew)
     upper, lower = float(law.logsf(z)), float(law.logcdf(z))
     quantile = _normal_quantile(min(upper, lower))
@@ -53,7 +55,7 @@ def _normal_quantile(log_tail: float) -> float:
     """The number above which a standard normal one lies with this log probability."""
     if not np.isfinite(log_tail):
         return 37.0
-    return float(-stats.norm.ppf(np.exp(log_tail))) if log_tail > -690 else float(np.sqrt(-2 * log_tail))
+    return float(-ndtri(np.exp(log_tail))) if log_tail > -690 else float(np.sqrt(-2 * log_tail))
 
 
 def smooth_weights(position: np.ndarray, variance: np.ndarray, degrees: int, constant: bool) -> np.ndarray:
@@ -79,7 +81,7 @@ def smooth_weights(position: np.ndarray, variance: np.ndarray, degrees: int, con
 def trend(position: np.ndarray, rows: Moments, degrees: int = 3, *, constant: bool = False) -> float:
     """The probability of a trend at least as large, if the model is right; 1 where positions do not differ."""
     z = normal_scores(smooth_weights(position, rows.variance, degrees, constant), rows)
-    return float(stats.chi2.sf(float(z @ z), len(z))) if len(z) else 1.0
+    return float(chdtrc(len(z), float(z @ z))) if len(z) else 1.0
 
 
 def without_trend(position: np.ndarray, spread: Moments, location: Moments) -> Moments:
@@ -95,12 +97,12 @@ def total(rows: Moments) -> float:
 
 
 def two_sided(z: float) -> float:
-    return float(2 * stats.norm.sf(abs(z)))
+    return float(2 * ndtr(-abs(z)))
 
 
 def strength(p: float) -> float:
     """How many standard deviations a normal number would be away, to be as rare."""
-    return float(stats.norm.isf(max(p, 1e-300) / 2)) if p < 1 else 0.0
+    return float(-ndtri(max(p, 1e-300) / 2)) if p < 1 else 0.0
 
 
 class ByLevel(NamedTuple):
@@ -116,7 +118,7 @@ class ByLevel(NamedTuple):
         """That levels differ as much, or one of them is as far off."""
         if not len(self.z):
             return 1.0
-        together = float(stats.chi2.sf(float(self.z @ self.z), len(self.z)))
+        together = float(chdtrc(len(self.z), float(self.z @ self.z)))
         alone = min(1.0, len(self.z) * two_sided(float(np.abs(self.z).max())))
         return min(1.0, 2 * min(together, alone))
 

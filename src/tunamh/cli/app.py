@@ -32,7 +32,7 @@ _HELP = """Exact posterior samples of regressions with many rows.
 
     tunamh compare run.nc other.nc flights.csv
 
-Every command has a --help with examples.
+`tunamh COMMAND --help` explains a command and shows examples.
 """
 
 app = typer.Typer(add_completion=False, help=_HELP, rich_markup_mode=None, pretty_exceptions_enable=False)

@@ -15,7 +15,7 @@ from .results import shown_table
 @command
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result files of tunamh sample, two or more.")],
-    data: Annotated[Path, typer.Argument(help="The data file that all of them were fitted to.")],
+    data: Annotated[Path, typer.Argument(help="The data file that all models were fitted to.")],
     rows: Annotated[int, typer.Option(min=1, help="Size of the random subsample of rows that are left out.")] = 1000,
     draws: Annotated[
         int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")

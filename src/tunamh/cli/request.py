@@ -34,32 +34,35 @@ class SampleRequest:
         ),
     ]
     family: Annotated[
-        str | None, typer.Option(help=f"Family of the response (default gaussian, for numbers): {FAMILIES}.")
+        str | None, typer.Option(help=f"Family of the response (default for numbers: gaussian): {FAMILIES}.")
     ] = None
     priors: Annotated[
-        list[str], typer.Option("--prior", help=f"Prior of a term; repeat for other terms: {PRIORS}.")
+        list[str], typer.Option("--prior", help=f"Prior of a term; repeat the option for other terms: {PRIORS}.")
     ] = field(default_factory=list)
     weights: Annotated[str | None, typer.Option(help="Column of weights.")] = None
     trials: Annotated[str | None, typer.Option(help="Column of trials, if the response counts successes.")] = None
     censored: Annotated[
-        str | None, typer.Option(help="Column of 0, 1 (the true response is larger), -1 (smaller).")
+        str | None, typer.Option(help="Column with 0 (exact), 1 (the true response is larger) or -1 (smaller).")
     ] = None
     predictors: Annotated[list[str], typer.Option(help="Formula of another parameter, as in 'scale=~ distance'.")] = (
         field(default_factory=list)
     )
-    missing: Annotated[str, typer.Option(help="For rows with missing values: error or drop.")] = "error"
-    redundant: Annotated[str, typer.Option(help="For columns that are sums of others: error or keep.")] = "error"
+    missing: Annotated[str, typer.Option(help="What to do with rows with missing values: error or drop.")] = "error"
+    redundant: Annotated[
+        str, typer.Option(help="What to do with columns that are sums of other columns: error or keep.")
+    ] = "error"
     memory: Annotated[
         str | None, typer.Option(help="Memory for rows of Parquet files, such as 8GiB (default 2GiB).")
     ] = None
     cache: Annotated[
-        str | None, typer.Option(help="Folder that keeps what was computed of each Parquet file, for the next run.")
+        str | None,
+        typer.Option(help="Folder for the sums of each Parquet file, so that the next run reads only new files."),
     ] = None
     new_levels: Annotated[
-        str, typer.Option(help="With --cache, for levels that no earlier file had: grow or refuse.")
+        str, typer.Option(help="With --cache, what to do with levels that no earlier file had: grow or refuse.")
     ] = "grow"
     event: Annotated[
-        str | None, typer.Option(help="Column of 1 (the event was seen) and 0 (the time is censored).")
+        str | None, typer.Option(help="Column with 1 (the event happened) or 0 (the time is censored).")
     ] = None
 
     def table(self) -> Any:

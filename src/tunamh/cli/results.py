@@ -10,7 +10,7 @@ import typer
 
 from ..results.tree import effects_in
 from .app import command
-from .effects import Request
+from .effects_request import Request
 from .files import open_result, read_table, refuse_existing, write_new
 
 RUN = Annotated[Path, typer.Argument(help="A result file of tunamh sample, or the folder of a stored run.")]
@@ -52,7 +52,7 @@ def predict(
     draws: Annotated[
         int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")
     ] = None,
-    new_levels: Annotated[str, typer.Option(help="For new groups: error, population or draw.")] = "error",
+    new_levels: Annotated[str, typer.Option(help="What to do with new groups: error, population or draw.")] = "error",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed for simulated responses.")] = None,
 ) -> None:
     """Predict new rows: mean, standard deviation and quantiles of each row.
@@ -74,14 +74,14 @@ def predict(
 @command
 def effects(
     run: RUN,
-    data: Annotated[Path | None, typer.Argument(help="A file of rows; averages need one.")] = None,
+    data: Annotated[Path | None, typer.Argument(help="A file of rows; needed for averages.")] = None,
     compare: Annotated[
         list[str] | None,
         typer.Option(
             help="What changes: carrier, carrier=pairwise, carrier=UA:DL (UA minus DL), distance=100 (a step)."
         ),
     ] = None,
-    slope: Annotated[list[str] | None, typer.Option(help="A number of which the slope is wanted.")] = None,
+    slope: Annotated[list[str] | None, typer.Option(help="A numeric column: estimate its slope.")] = None,
     at: Annotated[list[str] | None, typer.Option(help="Values of a column: distance=500,1000 or carrier=all.")] = None,
     average: Annotated[bool, typer.Option("--average", help="Average over all rows of the file.")] = False,
     by: Annotated[list[str] | None, typer.Option(help="A column: one average for each of its values.")] = None,
@@ -124,10 +124,10 @@ def effects(
 @command
 def check_fit(
     run: RUN,
-    data: Annotated[Path, typer.Argument(help="The file of the fitted data.")],
-    rows: Annotated[int, typer.Option(min=1, help="How many rows to look at, drawn at random.")] = 1000,
-    columns: Annotated[list[str], typer.Option(help="One more column to check; may be given several times.")] = [],  # noqa: B006
-    seed: Annotated[int, typer.Option(min=0, help="Seed for the rows that are drawn.")] = 0,
+    data: Annotated[Path, typer.Argument(help="The data file that the model was fitted to.")],
+    rows: Annotated[int, typer.Option(min=1, help="Number of random rows to check.")] = 1000,
+    columns: Annotated[list[str], typer.Option(help="One more column to check; repeat the option for more.")] = [],  # noqa: B006
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the random rows.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="New file for the pictures; its name ends in .png.")] = None,
 ) -> None:
     """Check whether the model fits: what looks wrong, how strongly, and what to try.
@@ -156,8 +156,10 @@ def check_fit(
 def report(
     run: RUN,
     out: Annotated[Path, typer.Option(help="New file; its name ends in .html.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="The question that the run answers, in your words.")] = None,
-    data: Annotated[Path | None, typer.Option(help="The file of the fitted data: also check the fit.")] = None,
+    title: Annotated[str | None, typer.Option(help="A title in your own words.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The data file that the model was fitted to: also check the fit.")
+    ] = None,
 ) -> None:
     """Write one HTML page with the answer, the checks and the cost.
 

@@ -1,4 +1,4 @@
-"""``tunamh sample``, ``tunamh resume`` and ``tunamh check``."""
+"""``tunamh sample`` and ``tunamh resume``."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after this 
 def sample(
     request: SampleRequest,
     out: OUT = None,
-    store: Annotated[Path | None, typer.Option(help="New folder; the run is saved there while it samples.")] = None,
+    store: Annotated[Path | None, typer.Option(help="New folder: save the run in it during sampling.")] = None,
     draws: DRAWS = 1000,
     tune: Annotated[int, typer.Option(min=0, help="Warm-up steps per chain.")] = 1000,
     chains: Annotated[int, typer.Option(min=1, help="Number of chains.")] = 4,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
-    until_ess: Annotated[float | None, typer.Option(min=1, help="Stop at this many effective draws.")] = None,
+    until_ess: Annotated[
+        float | None, typer.Option(min=1, help="Stop when every parameter has this many effective draws.")
+    ] = None,
     max_seconds: SECONDS = None,
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Also estimate the log marginal likelihood, for tunamh compare.")
@@ -80,7 +82,7 @@ def sample(
 def resume(
     store: Annotated[Path, typer.Argument(help="The folder of --store.")],
     draws: Annotated[int | None, typer.Option(min=1, help="New, larger number of draws per chain.")] = None,
-    data: Annotated[Path | None, typer.Option(help="New place of the data file, if it was moved.")] = None,
+    data: Annotated[Path | None, typer.Option(help="New path of the data file, if you have moved it.")] = None,
     out: OUT = None,
     max_seconds: SECONDS = None,
 ) -> None:

@@ -53,10 +53,12 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 
 
 class Part(types.WrapperAddressProtocol):
-    """A function with a role. It is compiled, or loaded from the cache, when it is first used.
+    """A function with a role, such as an energy or a step.
 
-    Numba treats the object as a value of the role's function type. So a bundle of parts has the same type, whatever the
-    functions are.
+    It is compiled, or loaded from the cache, when it is first used.
+
+    All parts with the same role have the same Numba type. So other compiled code can take any of them without a new
+    compilation.
     """
 
     def __init__(
@@ -210,7 +212,7 @@ def read_only(typing, array):
 
 
 def fixed(values: Any) -> np.ndarray:
-    """Return a read-only, contiguous float64 vector, as the roles need it for ``hyper`` and ``knobs``."""
+    """Return a read-only, contiguous float64 vector, for ``hyper`` and ``knobs``."""
     array = np.array(values, dtype=np.float64).ravel()
     array.flags.writeable = False
     return array

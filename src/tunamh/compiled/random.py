@@ -75,7 +75,9 @@ def fill_uniforms(lanes, out):
 
 @helper
 def poisson(rng, mean):
-    """Draw a Poisson random number: by multiplication of uniforms below 10, otherwise by PTRS (Hoermann 1993)."""
+    """Draw a Poisson random number.
+
+    If the mean is below 10, multiply uniform numbers; otherwise use PTRS (Hoermann 1993)."""
     if mean < 10.0:
         limit, product, count = math.exp(-mean), rng.random(), 0
         while product > limit:

@@ -56,13 +56,13 @@ class Asking:
         if self.by is not None and self.data is None:
             raise TypeError(
                 Text.of(
-                    "results keep no rows, and averages need them: give a table, ",
+                    "a result does not contain rows, but averages need them: pass a table, ",
                     ("data=...", "the second argument"),
-                    ", such as that of the fit.",
+                    ", such as the data of the fit.",
                 )
             )
         if self.by is None and self.weights is not None:
-            raise TypeError("weights are those of rows in averages: say average_by=True, or leave weights out.")
+            raise TypeError("weights are for averages over rows: set average_by=True, or leave weights out.")
 
     @cached_property
     def by(self) -> list[str] | None:
@@ -79,8 +79,8 @@ class Asking:
         found = Fitted.open(self.posterior, wanted, self.family, by_chain=True)
         if found.formula is None:
             raise NotApplicable(
-                "effects are told by the columns of a formula, and this result has none: make the target by "
-                "tunamh.regression. tunamh.predict takes results of other targets, too."
+                "effects need the columns of a formula, and this result has no formula: make the target with "
+                "tunamh.regression. tunamh.predict also takes results of other targets."
             )
         return found
 
@@ -113,7 +113,9 @@ class Asking:
         from .table import effects_table
 
         probability = interval_probability(self.ci_prob)
+        self._refuse_columns_that_do_nothing()
         question = ask(self.columns, self.points, self.by is not None)
+        self._refuse_groups_that_do_not_count([name for one in question.settings for name in one])
         if self.by is not None:
             lines, items, notes = self._averaged(question)
         elif self.of_grid:
@@ -127,7 +129,29 @@ class Asking:
         draws = draws.reshape(chains, -1, draws.shape[-1])
         exceeds = {"p_positive" if above == 0.0 else "p_above_1": share_above(draws, above)}
         numbers = summarised(draws, probability) | exceeds
+        notes = [*notes, *_of_infinite(draws)]
         return effects_table(labels, numbers, draws, kind=kind, told=told.format(self._mean_in_words()), notes=notes)
+
+    def _refuse_columns_that_do_nothing(self) -> None:
+        """Raise where a column is set in all rows, and rows are averaged by it."""
+        both = [name for name in self.by or () if name in self.points[0]]
+        if both:
+            raise ValueError(
+                f"conditional sets {both[0]} in all rows, so that averages by {both[0]} are not told apart: leave it "
+                "out of average_by, or average by a copy of the column with another name."
+            )
+        self._refuse_groups_that_do_not_count(list(self.points[0]))
+
+    def _refuse_groups_that_do_not_count(self, names: list[str]) -> None:
+        """Raise where columns are set that only name groups, whose effects are left out."""
+        if self.groups not in ("new", "population"):
+            return
+        idle = [name for name in names if name in self.columns.of_groups and name not in self.columns.predictors]
+        if idle:
+            raise ValueError(
+                f"{idle[0]} names groups, and groups={self.groups!r} leaves their effects out, so that no number would "
+                f"depend on {idle[0]}: leave it out, or say groups='known'."
+            )
 
     def _mean_in_words(self) -> str:
         response, family = self.formula.response, self.fitted.family
@@ -196,9 +220,16 @@ class Asking:
         if not out:
             return []
         return [
-            f"Effects of {', '.join(dict.fromkeys(out))} are left out (a typical group): name it in conditional=, or "
-            "say groups='new' to average over new groups."
+            f"Effects of {', '.join(dict.fromkeys(out))} are left out (a typical group): to use them, set their "
+            "levels in conditional=; to average over new groups, set groups='new'."
         ]
+
+
+def _of_infinite(draws: np.ndarray) -> list[str]:
+    lines = int((~np.isfinite(draws)).any(axis=(0, 1)).sum())
+    if not lines:
+        return []
+    return [f"{lines:,} of {draws.shape[2]:,} lines have draws that are not finite, such as a number divided by zero."]
 
 
 def _of_dropped(rows: AskedRows) -> list[str]:
@@ -209,6 +240,10 @@ def _flat(
     lines: Values, question: Question, items: list[dict[str, Any]], points: list[Point], classes: list[str] | None
 ) -> tuple[dict[str, list[Any]], np.ndarray]:
     """Labels by column, and draws (draws, lines): point by point, contrast by contrast, row by row, class by class."""
+    taken = {*question.labels[0], *(() if classes is None else ("class",))}
+    points, items = (
+        [{_beside(taken, name): value for name, value in one.items()} for one in own] for own in (points, items)
+    )
     labels = [{**own, **point} for point in points for own in question.labels]
     whole: list[dict[str, Any]] = []
     of_classes: list[dict[str, Any]] = [{}] if classes is None else [{"class": name} for name in classes]
@@ -217,6 +252,11 @@ def _flat(
             whole += [{**one, **item, **of_class} for of_class in of_classes]
     flat = np.concatenate([own.reshape(len(own), -1) for own in lines], axis=1)
     return {name: [one[name] for one in whole] for name in whole[0]}, flat
+
+
+def _beside(taken: set[str], name: str) -> str:
+    """The name of a user's column, where the table has one of its own with this name."""
+    return f"{name}_" if name in taken else name
 
 
 def _order(columns: ModelColumns, by: list[str], keys: list[Key]) -> list[int]:

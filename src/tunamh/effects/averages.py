@@ -77,8 +77,8 @@ def each_row(question: Question, outcomes: Outcomes, rows: Frame) -> Values:
 def refuse_too_many(lines: int, draws: int) -> None:
     if lines * draws > _MOST_NUMBERS:
         raise NotApplicable(
-            f"the answer would have {lines:,} lines of {draws:,} draws, more than the {_MOST_NUMBERS:,} numbers that "
-            "are kept: average the rows (average_by=True), give fewer rows, or fewer draws=. tunamh.predict "
+            f"the answer would have {lines:,} lines of {draws:,} draws, more than the limit of {_MOST_NUMBERS:,} "
+            "numbers: average the rows (average_by=True), pass fewer rows, or set fewer draws=. tunamh.predict "
             "summarises any number of rows."
         )
 
@@ -123,7 +123,9 @@ class Averages:
 
 def refuse_no_weight(weights: np.ndarray) -> None:
     if not (weights > 0).all():
-        raise ValueError("the weights of all rows of an average are zero: leave these rows out, or give weights.")
+        raise ValueError(
+            "the weights of all rows of an average are zero: leave out these rows, or give them positive weights."
+        )
 
 
 def averaged(question: Question, outcomes: Outcomes, rows: AskedRows) -> tuple[Values, list[Key]]:

@@ -70,8 +70,8 @@ class ModelColumns:
         found = self.typical.get(name)
         if found is None:
             raise FormulaError(
-                f"the result does not say what {name} is typically, as it was made by an older version: give the data, "
-                "data=..., or a value of it in conditional=."
+                f"this result comes from an older version and does not contain a typical value of {name}: pass the "
+                f"data, data=..., or set {name} in conditional=."
             )
         return found
 

@@ -53,14 +53,14 @@ def comparisons(
     family: Any = None,
     rng: Any = None,
 ) -> EffectsTable:
-    """Return by how much the mean of the response changes if one column changes and the others stay as they are.
+    """Return by how much the mean of the response changes if one column changes and the other columns do not.
 
     Parameters
     ----------
     posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng
         As for `tunamh.predictions`.
     contrast : str, list or dict
-        The column that changes, or several columns, one after the other. A dict says how:
+        The column that changes, or several columns (each one is changed separately). A dict says how:
 
         - a factor: ``"reference"`` (each level with the reference level; the default), ``"pairwise"``,
           ``"sequential"``, or pairs: ``[("UA", "DL")]`` is UA minus DL;
@@ -68,15 +68,15 @@ def comparisons(
           deviation), ``"minmax"``, or two values: ``(500, 1000)`` is 1000 minus 500. A column of zeros and ones is
           compared at 1 and 0 by default.
     comparison : "difference", "ratio", "odds ratio" or "lift"
-        Of the two means ``a`` and ``b``: ``a - b``, ``a / b``, ``(a / (1 - a)) / (b / (1 - b))`` or ``(a - b) / b``. In
-        averages, the means are averaged first, and then compared. So a ratio is the ratio of the two averages (the
-        standardised risk ratio).
+        How two means ``a`` and ``b`` are compared: ``a - b``, ``a / b``, ``(a / (1 - a)) / (b / (1 - b))`` or ``(a - b)
+        / b``. With ``average_by``, the means are first averaged and then compared. So a ratio is the ratio of two
+        averages (the standardised risk ratio).
 
     Returns
     -------
     EffectsTable
-        As for `tunamh.predictions`; the columns ``variable`` and ``contrast`` say what is compared. For ratios,
-        ``p_above_1`` takes the place of ``p_positive``.
+        As for `tunamh.predictions`; the columns ``variable`` and ``contrast`` say what is compared. For ratios, the
+        column ``p_above_1`` replaces ``p_positive``.
 
     Notes
     -----
@@ -91,7 +91,7 @@ def comparisons(
     if comparison not in COMPARISONS:
         raise ValueError(f"comparison must be one of {', '.join(map(repr, COMPARISONS))}, got {shown(comparison)}.")
     if contrast is None:
-        raise TypeError('comparisons need the column that changes: contrast="carrier".')
+        raise TypeError('comparisons need the name of the column that changes: contrast="carrier".')
     asking = Asking(posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng)
     _refuse_odd(asking.fitted, comparison, scale)
 
@@ -103,13 +103,13 @@ def comparisons(
 
 def _refuse_odd(fitted: Fitted, comparison: str, scale: str) -> None:
     if comparison != "difference" and scale == "link":
-        raise ValueError("linear predictors are compared by their difference: leave comparison out on scale='link'.")
+        raise ValueError("with scale='link' only differences are possible: leave comparison= out.")
     family = fitted.family
     if comparison != "odds ratio" or family is None or family.responses is None:
         return
     if not (family.of_labels or family.of_classes or family.responses is Responses.PROPORTIONS):
         raise ValueError(
-            f"odds are those of probabilities, and the mean of {type(family).__name__}() is none: compare by "
+            f"odds need a probability, and the mean of {type(family).__name__}() is not a probability: use "
             "'difference' or 'ratio'."
         )
 
@@ -139,4 +139,4 @@ def _question(columns: ModelColumns, points: list[Point], averaged: bool, contra
 
 def _refuse_both(variable: str, low: Setting, points: list[Point]) -> None:
     if variable in points[0] and variable in low:
-        raise ValueError(f"{variable} is in contrast, which sets its values: leave it out of conditional.")
+        raise ValueError(f"{variable} is in contrast=, which sets its values: leave it out of conditional=.")

@@ -62,7 +62,7 @@ def _of_levels(columns: ModelColumns, name: str, levels: tuple[str, ...], how: A
     else:
         pairs = _named_pairs(columns, name, how)
     if not pairs:
-        raise FormulaError(f"contrast: {name} has no two levels that are known: name them, {{{name!r}: [(a, b)]}}.")
+        raise FormulaError(f"contrast: the levels of {name} are not known: list the pairs, {{{name!r}: [(a, b)]}}.")
     return [
         Contrast(
             name,

@@ -31,7 +31,7 @@ def grid_of(columns: ModelColumns, conditional: Any) -> list[Point]:
         several = several or (isinstance(given, str) and columns.levels(name) is None)
     count = int(np.prod([len(own) for own in values.values()], dtype=float))
     if count > _MOST_POINTS:
-        raise ValueError(f"conditional has {count:,} combinations, more than {_MOST_POINTS:,}: give fewer values.")
+        raise ValueError(f"conditional has {count:,} combinations, more than {_MOST_POINTS:,}: pass fewer values.")
     return [dict(zip(values, point, strict=True)) for point in product(*values.values())]
 
 

@@ -17,33 +17,35 @@ if TYPE_CHECKING:
     from .table import EffectsTable
 
 _EQUALITIES = (
-    "The probability of an equality is zero, as the posterior is continuous: see the interval of the left side minus "
-    "the right side."
+    "The posterior is continuous, so the probability of an equality is zero: look at the interval of the left "
+    "side minus the right side."
 )
 
 
 @explained
 def hypothesis(posterior: Any, statements: Any, *, ci_prob: float | None = None) -> EffectsTable:
-    """Return the posterior probability of statements, and the posterior of their left side minus their right side.
+    """Return the posterior probability of statements about parameters or effects.
 
     Parameters
     ----------
     posterior : DataTree or EffectsTable
-        A result of `tunamh.sample`, or the table of `tunamh.predictions`, `comparisons` or `slopes`. The lines of a
-        table have the names ``b0``, ``b1``, ..., by the table's index.
+        A result of `tunamh.sample`, or a table of `tunamh.predictions`, `comparisons` or `slopes`. In a statement, the
+        lines of the table have the names ``b0``, ``b1``, ... (``b`` and the index of the line).
     statements : str or list of str
         Such as ``"distance > 0"``, ``"carrier[UA] - carrier[DL] = 0"``, ``"exp(distance) > 1.1"``. Parameters have the
-        names of `tunamh.summary`. Allowed are numbers, ``+ - * / **``, parentheses, ``exp``, ``log``, ``sqrt``,
-        ``abs``, ``expit``, and one comparison. A statement without a comparison is a quantity of its own.
+        names of `tunamh.summary`. You can use numbers, ``+ - * / **``, parentheses, ``exp``, ``log``, ``sqrt``,
+        ``abs``, ``expit``, and one comparison. A text without a comparison is a quantity, and the table describes its
+        posterior.
     ci_prob : float, optional
         The probability of the central intervals. Default: ArviZ's, 0.89.
 
     Returns
     -------
     EffectsTable
-        A line for each statement: ``mean``, ``sd`` and interval of the left side minus the right side, ``p_positive``
-        (the probability that this difference is positive), and ``probability``: that the statement holds (NaN for
-        equalities and quantities). ``draws`` has the draws of the differences.
+        One line for each statement. ``mean``, ``sd`` and the interval describe the posterior of the left side minus the
+        right side. ``p_positive`` is the probability that this difference is positive. ``probability`` is the
+        probability that the statement is true (NaN for equalities and quantities). ``draws`` has the draws of the
+        differences.
 
     Examples
     --------
@@ -55,7 +57,7 @@ def hypothesis(posterior: Any, statements: Any, *, ci_prob: float | None = None)
 
     asked = [statements] if isinstance(statements, str) else list(statements)
     if not asked:
-        raise ValueError('give a statement, such as "distance > 0".')
+        raise ValueError('pass a statement, such as "distance > 0".')
     variables = _variables(posterior)
     found = [read_statement(one, variables) for one in asked]
     shape = next(iter(variables.values())).shape[:2]
@@ -82,7 +84,7 @@ def _variables(posterior: Any) -> Mapping[str, Any]:
         variables = posterior["posterior"].data_vars
     except (TypeError, LookupError, AttributeError, ValueError):
         raise NotApplicable(
-            f"a hypothesis is about the result of tunamh.sample, or a table of effects, got {shown(posterior)}."
+            f"tunamh.hypothesis needs the result of tunamh.sample or a table of effects, got {shown(posterior)}."
         ) from None
     return {
         str(name): values.transpose("chain", "draw", ...)

@@ -27,8 +27,9 @@ def normal_nodes(tau: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights by which means over ``N(0, 1)`` of functions of ``tau x`` are exact to about 1e-10."""
     if not tau <= _LARGEST:
         raise NotApplicable(
-            f"the effects of new groups have a standard deviation of {tau:.3g} on the scale of the linear predictor, "
-            f"and means over them are offered up to {_LARGEST:g}: say groups='population' or groups='draw'."
+            f"the effects of new groups have a standard deviation of {tau:.3g} on the scale of the linear "
+            f"predictor, and means over new groups are possible only up to {_LARGEST:g}: set groups='population' "
+            "or groups='draw'."
         )
     return _trapezoid(_REACH + tau, _STEP / max(1.0, tau))
 
@@ -71,6 +72,11 @@ def _refuse_others(group: Groups) -> None:
             f"the effects of {group.name} are in the predictor of {group.parameter}, and means over new groups are "
             "offered for effects in the main predictor: say groups='draw' (one new group for each draw), or "
             "groups='population'."
+        )
+    if group.related:
+        raise NotApplicable(
+            f"the levels of {group.name} have a known covariance, and how a new one is related to them is not known: "
+            "say groups='population'."
         )
     if group.df:
         raise NotApplicable(

@@ -27,7 +27,7 @@ class Outcomes:
 
     def __init__(self, fitted: Fitted, scale: str, groups: str, rng: np.random.Generator, *, at_hand: bool = False):
         self.fitted, self.scale, self.groups = fitted, scale, groups
-        self.predictor = Predictor(fitted, "draw" if groups == "draw" else "error", rng)
+        self.predictor = Predictor(fitted, "draw" if groups == "draw" else "error", rng, "groups")
         self._effects = Effects.AT_HAND if at_hand else Effects.ALL
         if groups in ("new", "population"):
             self._effects = Effects.NONE

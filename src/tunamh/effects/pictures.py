@@ -22,15 +22,16 @@ _MOST_PANELS = 12
 def plot_predictions(
     posterior: Any, data: Any = None, conditional: Any = None, *, ax: Any = None, **settings: Any
 ) -> Any:
-    """Draw predictions: a line with its interval over a number, or a row with its interval for each level.
+    """Draw predictions with intervals: a curve over a numeric column, or one line for each level of a factor.
 
-    The first column of ``conditional`` (or of ``average_by``) is on the axis, the second has colours, and further ones
-    have a panel for each combination. It needs matplotlib (``pip install "tunamh[plot]"``).
+    The first column of ``conditional`` (or of ``average_by``) is on the axis. The levels of the second column have
+    different colours. For further columns there is one panel for each combination of their values. It needs matplotlib
+    (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
     posterior : DataTree or EffectsTable
-        A result, or a table of `tunamh.predictions`, which is drawn as it is.
+        A result, or a table that `tunamh.predictions` has returned.
     data, conditional
         As for `tunamh.predictions`.
     ax : matplotlib Axes, optional
@@ -54,14 +55,14 @@ def plot_predictions(
 def plot_comparisons(
     posterior: Any, data: Any = None, contrast: Any = None, conditional: Any = None, *, ax: Any = None, **settings: Any
 ) -> Any:
-    """Draw comparisons: a row for each contrast, or lines over the first column of ``conditional``.
+    """Draw comparisons: an interval for each contrast, or curves over the first column of ``conditional``.
 
     The dashed line is "no difference". It needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
     posterior : DataTree or EffectsTable
-        A result, or a table of `tunamh.comparisons`, which is drawn as it is.
+        A result, or a table that `tunamh.comparisons` has returned.
     data, contrast, conditional
         As for `tunamh.comparisons`.
     ax : matplotlib Axes, optional
@@ -85,14 +86,14 @@ def plot_comparisons(
 def plot_slopes(
     posterior: Any, data: Any = None, wrt: Any = None, conditional: Any = None, *, ax: Any = None, **settings: Any
 ) -> Any:
-    """Draw slopes: a row for each, or lines over the first column of ``conditional``.
+    """Draw slopes: one line with an interval for each slope, or curves over the first column of ``conditional``.
 
     The dashed line is "no slope". It needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
     posterior : DataTree or EffectsTable
-        A result, or a table of `tunamh.slopes`, which is drawn as it is.
+        A result, or a table that `tunamh.slopes` has returned.
     data, wrt, conditional
         As for `tunamh.slopes`.
     ax : matplotlib Axes, optional
@@ -126,9 +127,9 @@ def _drawn(table: EffectsTable, ax: Any) -> Any:
     across, colours, panels = _roles(table)
     keys = list(dict.fromkeys(_keys(table, panels)))
     if len(keys) > _MOST_PANELS:
-        raise ValueError(f"the picture would have {len(keys)} panels, more than {_MOST_PANELS}: ask for fewer values.")
+        raise ValueError(f"the picture would have {len(keys)} panels, more than {_MOST_PANELS}: use fewer values.")
     if ax is not None and len(keys) > 1:
-        raise ValueError("one Axes has room for one panel: leave ax out, or ask for one contrast or fewer columns.")
+        raise ValueError("one Axes can show only one panel: leave ax= out, or use one contrast or fewer columns.")
     numbers = across is not None and _is_number(table, across)
     most = max(_keys(table, panels).count(key) for key in keys)
     axes = _new_axes(len(keys), 0 if numbers else most) if ax is None else [ax]

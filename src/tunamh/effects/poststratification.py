@@ -40,10 +40,10 @@ def poststratify(
     weights : str or array
         The sizes ``N_c`` of the cells: a column of ``cells``, or one number per cell.
     by : str or list, optional
-        One mean for each value of these columns, such as ``"state"``. Default: one mean of all cells.
+        Columns such as ``"state"``: one mean for each of their values. Default: one mean of all cells.
     groups : "draw", "known", "new" or "population"
-        As for `tunamh.predictions`. The default draws the effects of groups that the fitted data did not have. So the
-        uncertainty about such a group is part of the answer.
+        As for `tunamh.predictions`. By default, the effects of groups that are not in the data of the fit are drawn
+        from their distribution. So the intervals include the uncertainty about these groups.
     draws, ci_prob, family, rng
         As for `tunamh.predictions`.
 

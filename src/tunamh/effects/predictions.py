@@ -38,34 +38,35 @@ def predictions(
         a file.
     data : table, optional
         Rows: a data frame, a dict of arrays, or tables in blocks (`tunamh.open_rows`). Without ``data``, the
-        predictions are at typical values of the fitted data.
+        predictions are for typical values of the columns in the data of the fit.
     conditional : dict, str or list, optional
         Values of columns, such as ``{"distance": [500, 1000], "carrier": "all"}``. All combinations are used. ``"all"``
-        means all levels of a factor, or 50 values over the range of a number (three values if another number has
-        ``"all"`` before). A name, or a list of names, means ``"all"``. Without ``average_by``, other columns have their
-        typical value: the mean of numbers, the most frequent level of a factor. With ``average_by``, other columns are
-        as in the rows of ``data``.
+        means all levels of a factor, or 50 values over the range of a numeric column (three values for the second
+        numeric column with ``"all"``). A name, or a list of names, means ``"all"`` for these columns. Without
+        ``average_by``, other columns have their typical value: the mean of a numeric column, the most frequent level of
+        a factor. With ``average_by``, other columns have the values of the rows of ``data``.
     average_by : bool, str or list, optional
-        True: average over all rows of ``data``. Names of columns: one average for each of their values. By default
-        rows are not averaged.
+        True: average over all rows of ``data``. Names of columns: one average for each value of these columns. Default:
+        no average.
     weights : str or array, optional
         Weights of the rows in averages: a column, or one number per row. Default: equal weights.
     scale : "response" or "link"
         ``"response"``: the mean of the response (a probability, a rate; for classes the probability of each class).
         ``"link"``: the linear predictor.
     groups : "known", "draw", "new" or "population", optional
-        Which group effects count. ``"known"`` (the default): those of known groups; a new level is an error. In a grid,
-        factors of groups that ``conditional`` does not name are left out, and a note says so. ``"draw"``: as
-        ``"known"``, and new levels have an effect drawn from its distribution. ``"new"``: the mean over the
+        Which group effects are used. ``"known"`` (the default): the effects of the groups in the data of the fit; a new
+        level raises an error. In a grid of values (``conditional`` without ``average_by``), the effects of a factor are
+        left out if ``conditional`` does not name this factor, and a note reports this. ``"draw"``: as ``"known"``, but
+        for a new level an effect is drawn from the distribution of group effects. ``"new"``: the mean over the
         distribution of the effects of new groups. ``"population"``: no group effects (a typical group).
     draws : int, optional
         Number of posterior draws to use, the same of every chain. Default: at most 1000.
     ci_prob : float, optional
         The probability of the central intervals. Default: ArviZ's, 0.89.
     family : optional
-        Your own family (`tunamh.family`) again, since results keep no code.
+        Your own family (`tunamh.family`) again, because a result does not contain code.
     rng : seed, optional
-        For ``groups="draw"``, and for the sample of rows that checks averages of many rows.
+        For ``groups="draw"``, and for the sample of rows that is used for averages of many rows.
 
     Returns
     -------

@@ -15,6 +15,7 @@ from .._arguments import shown
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluation import Values, as_factor
 from ..formula.parser import parse_expression
+from ..formula.remaining import remaining
 from ..formula.syntax import Name, Node, columns_in
 from ..formula.variables import as_columns, read, refuse_unknown
 from ..rows.table_source import TableBlock, Tables
@@ -95,7 +96,8 @@ def _keys(rows: Frame, by: Sequence[str]) -> tuple[list[Key], np.ndarray]:
         keys = [(*keys[a], values[b]) for a, b in pairs]
         if len(keys) > MOST_KEYS:
             raise ValueError(
-                f"average_by: {listed(list(by))} have more than {MOST_KEYS:,} values: average by columns of fewer."
+                f"average_by: {listed(list(by))} have more than {MOST_KEYS:,} values: average by columns with "
+                "fewer values."
             )
     return keys, codes
 
@@ -112,6 +114,7 @@ class AskedRows:
 
     @classmethod
     def of(cls, data: Any, needed: list[str], by: Sequence[str], weights: Any) -> AskedRows:
+        data = remaining(data)
         tables = isinstance(data, Tables)
         table = data if tables else as_columns(data)
         names = list(table.names)
@@ -122,7 +125,7 @@ class AskedRows:
             refuse_unknown(list(columns_in(node)), names)
         elif weights is not None:
             if tables:
-                raise TypeError('weights of tables in blocks are a column: give its name, weights="w".')
+                raise TypeError('for tables in blocks, weights must be the name of a column, such as weights="w".')
             given = as_vector(weights, "weights", table.n_rows)
         if table.n_rows == 0:
             raise FormulaError("the data have no rows.")

@@ -40,14 +40,16 @@ def slopes(
     family: Any = None,
     rng: Any = None,
 ) -> EffectsTable:
-    """Return the derivative of the mean of the response with respect to a number, for rows or averaged.
+    """Return the derivative of the mean of the response with respect to a numeric column.
+
+    It is for each row, or averaged over rows.
 
     Parameters
     ----------
     posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng
-        As for `tunamh.predictions`. An average is that of the rows' slopes.
+        As for `tunamh.predictions`. An average is the average of the slopes of the rows.
     wrt : str or list
-        The column, or several columns. They must be numbers; for factors use `tunamh.comparisons`.
+        One or several numeric columns. For factors use `tunamh.comparisons`.
     slope : "dydx", "eyex", "eydx" or "dyex"
         With mean ``m`` and column ``x``: ``dm/dx``, the elasticity ``(dm/dx) x / m``, ``(dm/dx) / m`` or
         ``(dm/dx) x``.
@@ -55,13 +57,13 @@ def slopes(
     Returns
     -------
     EffectsTable
-        As for `tunamh.predictions`; the columns ``variable`` and ``slope`` say what the slope is of.
+        As for `tunamh.predictions`; the columns ``variable`` and ``slope`` give the column and the kind of slope.
 
     Notes
     -----
-    The derivative is ``(8 (f(x + h) - f(x - h)) - f(x + 2h) + f(x - 2h)) / (12 h)``, whose error is about
-    ``h^4 f'''''(x) / 30``. The step ``h`` is a thousandth of the column's standard deviation, or of the number itself
-    if it is smaller.
+    The derivative is ``(8 (f(x + h) - f(x - h)) - f(x + 2h) + f(x - 2h)) / (12 h)``, whose error is about ``h^4
+    f'''''(x) / 30``. The step ``h`` is a thousandth of the column's standard deviation, or a thousandth of the absolute
+    value of ``x`` if that is smaller.
 
     Examples
     --------
@@ -72,7 +74,7 @@ def slopes(
         raise ValueError(f"slope must be one of {', '.join(map(repr, SLOPES))}, got {shown(slope)}.")
     names = [wrt] if isinstance(wrt, str) else list(wrt or ())
     if not names or not all(isinstance(name, str) for name in names):
-        raise TypeError('slopes need the column of the derivative: wrt="distance".')
+        raise TypeError('slopes need the name of a numeric column: wrt="distance".')
     asking = Asking(posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng)
 
     def question(columns: ModelColumns, points: list[Point], averaged: bool) -> Question:
@@ -112,10 +114,10 @@ def _scaled(derivative: np.ndarray, x: np.ndarray, mean: np.ndarray, slope: str)
 def _unit(columns: ModelColumns, name: str) -> float:
     columns.refuse_unknown(name, "wrt")
     if columns.levels(name) is not None:
-        raise FormulaError(f"wrt: {name} is a factor, and slopes are of numbers: use tunamh.comparisons.")
+        raise FormulaError(f"wrt: {name} is a factor, and slopes need a numeric column: use tunamh.comparisons.")
     if any(_steps_at(atom, name) for side in columns.sides() for term in side.terms.fixed for atom in term):
         raise FormulaError(
-            f"wrt: the formula compares {name} with a number, so that the mean jumps and has no slope there: use "
+            f"wrt: the formula compares {name} with a number, so the mean has a jump and no slope there: use "
             "tunamh.comparisons."
         )
     return columns.known(name).sd or 1.0

@@ -65,7 +65,7 @@ class _Reader:
         right = self.sum() if sign else np.zeros(())
         self.skip()
         if self.at < len(self.text):
-            self.refuse("this has no meaning here")
+            self.refuse("this is not allowed here")
         with np.errstate(all="ignore"):
             return Statement(self.text.strip(), sign, np.asarray(left - right))
 

@@ -13,10 +13,10 @@ _OWN = ("mean", "sd", "p_positive", "p_above_1", "probability", "chain", "draw",
 
 
 class EffectsTable(GroupTable):
-    """A table of effects. ``draws`` has the draws of the lines that the table shows.
+    """A pandas table of effects, with one line for each effect. ``draws`` has the posterior draws of every line.
 
-    ``attrs["notes"]`` are the lines below the table. ``attrs["kind"]`` says what it is a table of, and ``attrs["of"]``
-    names the columns that say what a line is about.
+    ``attrs["notes"]`` are the lines below the table. ``attrs["kind"]`` is the kind of effects, such as
+    ``"comparisons"``. ``attrs["of"]`` has the names of the columns that identify a line.
     """
 
     _metadata = ["_all_draws"]  # noqa: RUF012 - as pandas wants it
@@ -28,17 +28,19 @@ class EffectsTable(GroupTable):
 
     @property
     def draws(self) -> Any:
-        """An `xarray.DataArray` by chain, draw and line. ``line`` is the index of the table."""
+        """Return the posterior draws as an `xarray.DataArray` with the dimensions chain, draw and line.
+
+        ``line`` is the index of the table."""
         draws = self._all_draws
         lines = self.index.to_numpy()
         if draws is None or not set(lines.tolist()) <= set(draws["line"].values.tolist()):
-            raise ValueError("the draws of this table are not known: take those of the table that tunamh returned.")
+            raise ValueError("this table has no draws: use the table that tunamh has returned.")
         found = draws if np.array_equal(lines, draws["line"].values) else draws.sel(line=lines)
         for name in self.columns:
             if name in found.coords and found[name].values.tolist() != self[name].tolist():
                 raise ValueError(
-                    "the index of this table has changed, so that its draws cannot be told: take those of the table "
-                    "that tunamh returned."
+                    "the index of this table has changed, so its draws cannot be found: use the table that tunamh "
+                    "has returned."
                 )
         return found
 

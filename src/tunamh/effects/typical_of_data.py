@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..formula.remaining import remaining
 from ..formula.typical import ColumnsLook, Typical, columns_look, typical_columns
 from ..rows.table_source import TableBlock, Tables
 from ..tables.frames import Frame
@@ -17,7 +18,7 @@ def typical_of(columns: ModelColumns, data: Any) -> dict[str, Typical]:
     formula = columns.formula
     look = _Look(Asked(tuple(columns.predictors)), formula)
     if isinstance(data, Tables):
-        looks = list(data.map(look, look.asked.names))
+        looks = list(remaining(data).map(look, look.asked.names))
     else:
         looks = [look.of(block.rows) for block in AskedRows.of(data, columns.predictors, [], None).blocks()]
     return typical_columns(looks, formula.side, None)

@@ -85,11 +85,11 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return self._summed_up()
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Sample the posterior of the rows of all calls. It is the exact posterior, not an update of the last one.
+        """Sample the exact posterior given the rows of all calls so far.
 
-        With two classes, rows of earlier calls are not passed over again, and the default prior is that of the rows of
-        the first call. With more classes, the rows of all calls are fitted anew. ``classes`` are all labels; default:
-        those of the first call. `fit` begins anew.
+        With two classes, the rows of earlier calls are not read again, and the default prior is computed from the rows
+        of the first call. With more classes, every call fits all rows again. ``classes`` are all labels; default: the
+        labels in the first call. `fit` forgets the rows of all earlier calls.
         """
         first_call = not self._of_parts
         X, y, weights = self._checked(X, y, sample_weight, first_call=first_call)

@@ -64,11 +64,11 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
 
     @available_if(_grows)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Sample the posterior of the rows of all calls, without a pass over the rows of earlier ones.
+        """Sample the posterior given the rows of all calls so far, without reading the rows of earlier calls again.
 
-        It is the exact posterior, not an update of the last one. The default prior is that of the rows of the first
-        call. Only families with known parameters beside the coefficients can grow, such as `Poisson()` and
-        ``Gaussian(scale=1.5)``. `fit` begins anew.
+        It is the exact posterior given all rows, not an approximate update. The default prior is computed from the rows
+        of the first call. This works only for families without further unknown parameters, such as `Poisson()` and
+        ``Gaussian(scale=1.5)``. `fit` forgets the rows of all earlier calls.
         """
         first_call = not self._of_parts
         X, y, weights = self._checked(X, y, sample_weight, first_call=first_call, y_numeric=True)
@@ -116,7 +116,9 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
 
     @available_if(_has_labels)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Posterior means of the probabilities of 0 and 1, shape (row, 2), for a family with these labels."""
+        """Return the posterior means of the probabilities of 0 and 1, shape (row, 2).
+
+        This is for families with responses 0 and 1."""
         p = self.predict(X)
         return np.column_stack([1 - p, p])
 
@@ -167,9 +169,9 @@ class BayesianGLM(_Regressor):
         `LogNormal()`, ... With `Logistic()`, `Probit()` or `Cloglog()` responses are 0 or 1 and predictions are
         probabilities. For labels of any type use the classifier `BayesianLogisticRegression`.
     prior : prior of `tunamh.priors`, optional
-        Prior of the coefficients, in the order of the columns or by their names. Default: ``Normal(0, 2.5 u / s)`` with
-        the unit ``u`` of the linear predictor and the spread ``s`` of each column (docs/priors.md). The intercept has a
-        wide normal prior.
+        Prior of the coefficients, in the order of the columns or by their names. Default: ``Normal(0, 2.5 u / s)``;
+        ``u`` is the unit of the linear predictor, and ``s`` is the standard deviation of the column or, if the column
+        has only two values, their distance (docs/priors.md). The intercept has a wide normal prior.
     fit_intercept : bool
     draws, tune, chains, thin, cores, progressbar
         As for `tunamh.sample`.

@@ -2,7 +2,8 @@
 
 from .errors import FormulaError
 from .model import FormulaModel
+from .nonlinear import nonlinear
 from .parser import parse
 from .regression import regression
 
-__all__ = ["FormulaError", "FormulaModel", "parse", "regression"]
+__all__ = ["FormulaError", "FormulaModel", "nonlinear", "parse", "regression"]

@@ -16,7 +16,7 @@ def censoring_of(beside: Mapping[str, np.ndarray]) -> np.ndarray | None:
     if event is None:
         return beside.get("censored")
     if beside.get("censored") is not None:
-        raise FormulaError("censored= and event= say the same in two ways: give one of them.")
+        raise FormulaError("censored= and event= have the same information: pass only one of them.")
     try:
         return codes_of_events(event)
     except ValueError as error:

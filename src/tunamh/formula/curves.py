@@ -21,7 +21,7 @@ _SIDE = 40  # points of a surface along each of its columns
 
 
 class Curve(NamedTuple):
-    """One curve: ``name`` is its term, ``level`` the class or the level that it belongs to; ``draws`` is (draws, points).
+    """One curve: ``name`` is its term, ``level`` its class or level; ``draws`` is (draws, points).
 
     ``multiplied`` is the column that multiplies it, of ``s(x, by=z)``: then ``draws`` are the slopes of that column.
     """

@@ -42,8 +42,8 @@ def demmler_reinsch(node: Call, x: Node, G: np.ndarray, *, cyclic: bool) -> Curv
     known &= mu > _NO_DATA
     if not known.any():
         raise FormulaError(
-            f"{node}: {label(x)} has too few different values for a curve: say C({label(x)}) for a "
-            f"coefficient for each, or take the column itself."
+            f"{node}: {label(x)} has too few different values for a curve: write C({label(x)}) for "
+            "one coefficient for each value, or use the column itself."
         )
     norm = np.sqrt((mu[known] / (1 - mu[known])).sum())
     line = None

@@ -67,7 +67,7 @@ class Values:
             )
             where = f", where {inside}" if inside else ""
             logarithm = isinstance(node, Call) and node.function in ("log", "log2", "log10") and found[row] == -np.inf
-            instead = ": log1p(x) is log(1 + x), and takes zeros" if logarithm else ""
+            instead = ": log1p(x) is log(1 + x), and allows zeros" if logarithm else ""
             raise FormulaError(f"{node} is not a finite number in row {self.row(row)}{where}{instead}.")
         return found
 
@@ -119,7 +119,7 @@ class Values:
             return _COMPARE[node.operator](self._number(sides[0]), self._number(sides[1])).astype(np.float64)
         other = next((side for side in sides if not isinstance(side, Text)), None)
         if node.operator not in ("==", "!=") or other is None:
-            raise FormulaError(f"{node}: a text can only be compared with a column, by == or !=.")
+            raise FormulaError(f"{node}: a text can only be compared with a column, with == or !=.")
         factor = as_factor(self.value(other), str(other))
         level = texts[0].value  # that no row has it is told where nothing varies
         here = factor.codes == (factor.levels.index(level) if level in factor.levels else -1)

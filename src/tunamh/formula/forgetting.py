@@ -48,24 +48,24 @@ class _Count:
 def forget(cache: Any, where: str) -> Forgotten:
     """Leave rows out of every posterior of a cache, from the next run on.
 
-    The posterior is then exactly that of the other rows: the pieces (row groups) that have such rows are mapped again
-    without them, and nothing is subtracted. What the cache has kept of these pieces is deleted at once. The condition
-    also holds for files that come later. The files themselves stay as they are.
+    The next posterior is the exact posterior of the other rows: tunamh reads the row groups with such rows again, and
+    leaves out these rows. It immediately deletes everything in the cache that comes from these row groups. The
+    condition also applies to files that you add later. The files themselves are not changed.
 
     Parameters
     ----------
     cache : str or path
-        The folder that was given to `tunamh.open_rows`.
+        The folder that you passed to `tunamh.open_rows`.
     where : str
-        A condition of the columns of the files, such as ``"person == 4711"`` or
-        ``'(carrier == "AA") * (year < 2010)'``. Comparisons and arithmetic are read as in formulas, and nothing is
-        evaluated as Python. A row is forgotten if the result is not zero. A row with a missing value in these columns
-        stays.
+        A condition of the columns of the files, such as ``"person == 4711"`` or ``'(carrier == "AA") * (year <
+        2010)'``. Write comparisons and arithmetic as in formulas; nothing is evaluated as Python code. A row is
+        forgotten if the result is not zero. A row with a missing value in these columns is not forgotten.
 
     Returns
     -------
     Forgotten
-        ``rows`` and ``files``: how many there are today.
+        ``rows`` and ``files``: the number of rows that the condition selects today, and the number of files that
+        contain them.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def forget(cache: Any, where: str) -> Forgotten:
     refuse_unknown(names, list(tables.names))
     ids = ids_of(tables)
     with opened.lock():
-        announce("looking for the rows to be forgotten")
+        announce("searching for the rows to be forgotten")
         answers = in_order(None, _Count(condition), ((one.piece,) for one in ids))
         done = list(range(1, len(ids) + 1))
         counts = list(with_progress(zip(done, answers, strict=True), len(ids), "looking for rows"))
@@ -100,7 +100,9 @@ def parsed_condition(where: Any) -> Node:
     condition = parse_expression(where)
     names = list(columns_in(condition))
     if not names:
-        raise FormulaError(f"the condition {where!r} names no column: say which rows, as in 'person == 4711'.")
+        raise FormulaError(
+            f"the condition {where!r} contains no column: write which rows to forget, as in 'person == 4711'."
+        )
     return condition
 
 

@@ -19,8 +19,8 @@ from ..targets.designs.from_tables import NamedDesign
 from .data_summaries import Learned
 from .errors import FormulaError, listed
 from .evaluation import Values
-from .pieces import FAMILY_NAMES
 from .priors import INTERCEPT, named_terms, prior_of
+from .variable_parts import FAMILY_NAMES
 
 
 def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tuple[Any, dict[str, dict[str, Any]]]:
@@ -40,7 +40,7 @@ def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tu
 
 def _of_parameter(name: str, known: Mapping[str, Any]) -> tuple[str | None, str]:
     """The parameter and the term of ``inflation year``, or of ``inflation_year`` as results have it."""
-    for parameter in known:
+    for parameter in sorted(known, key=len, reverse=True):  # ``log_k`` before ``log``
         for called in (parameter, FAMILY_NAMES.get(parameter, parameter)):
             rest = name.removeprefix(called)
             if rest != name and rest[:1] in (" ", "_") and rest[1:]:

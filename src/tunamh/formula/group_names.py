@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..results.layout import CLASSES, CORRELATION, EFFECT, GROUP_SCALE
-from .pieces import Dimensions, Found, Piece, about, pieces_of, prefix
 from .terms import term_label
+from .variable_parts import Dimensions, Found, Piece, about, pieces_of, prefix
 
 if TYPE_CHECKING:
     from .model import GroupSide
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 def effect_name(piece: Piece, one: GroupSide) -> str:
     """``1|airport``, ``x|airport``; in the predictor of a scale ``sigma_1|airport``."""
-    return f"{prefix(one.of)}{_short(piece)}|{term_label(one.by)}"
+    return f"{prefix(one.of)}{own_name(piece)}|{term_label(one.by)}"
 
 
-def _short(piece: Piece) -> str:
+def own_name(piece: Piece) -> str:
+    """Of a block of columns in the names of effects."""
     return "1" if piece.name == "Intercept" and piece.labels is None else piece.name
 
 
@@ -116,7 +117,7 @@ def correlations(factors: Sequence[Factor], columns: np.ndarray) -> Iterator[Fou
 
 
 def _correlation(first: Piece, second: Piece, one: Factor, columns: np.ndarray, dims: Dimensions) -> Found:
-    name = f"{prefix(one.side.of)}{_short(first)},{_short(second)}|{term_label(one.side.by)}_corr"
+    name = f"{prefix(one.side.of)}{own_name(first)},{own_name(second)}|{term_label(one.side.by)}_corr"
     return one.found(CORRELATION, name, pair_name(first, second), columns, dims)
 
 

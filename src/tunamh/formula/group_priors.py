@@ -1,5 +1,6 @@
 """Priors of group effects, found by the name of their term: ``(1 | g)``, ``(1 + x || g)``, ``g`` for their scales,
-``correlation (1 + x | g)`` for their correlations, ``law (1 | g)`` for a Student-t law of the effects.
+``correlation (1 + x | g)`` for their correlations, ``law (1 | g)`` for a Student-t law of the effects,
+``covariance (1 | g)`` or ``precision (1 | g)`` for a known matrix among the levels.
 """
 
 from __future__ import annotations
@@ -7,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._arguments import moderate_number
 from ..priors import PositivePrior
 from .errors import FormulaError, listed
+from .group_names import own_name
 from .model import GroupSide
 from .parser import parse
 from .syntax import label
 from .terms import GroupTerm, Term, Terms, term_label, terms_of
+from .variable_parts import pieces_of
 
 Key = tuple[tuple[str, ...], bool, frozenset[str]]
 """The factor, whether it has intercepts, and the other columns of its effects."""
@@ -52,33 +57,49 @@ CORRELATION = "correlation "
 LAW = "law "
 """How a name begins that stands for the law of a term's effects."""
 
+MATRICES = ("covariance", "precision")
+"""How a name begins that stands for a known matrix among the levels."""
+
 
 class GroupPriors(NamedTuple):
-    """Priors of scales, ``eta`` of the LKJ prior of correlations, and laws of effects, by the factor's name."""
+    """Priors of scales, ``eta`` of the LKJ prior of correlations, and laws of effects, by the factor's name.
+
+    ``matrices`` are known ones among the levels, by what they are.
+    """
 
     scales: dict[str, Any]
     correlations: dict[str, float]
     laws: dict[str, Any]
+    matrices: dict[str, dict[str, Any]]
 
     def joined(self, other: GroupPriors) -> GroupPriors:
         """Those of factors of another predictor, too."""
-        return GroupPriors(*({**own, **more} for own, more in zip(self, other, strict=True)))
+        parts: list[Any] = [own | more for own, more in zip(self, other, strict=True)]
+        return GroupPriors(*parts)
 
 
 def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPriors]:
     """Priors of coefficients, and those of group effects."""
     if not isinstance(prior, Mapping):
-        return prior, GroupPriors({}, {}, {})
+        return prior, GroupPriors({}, {}, {}, {})
     by_key = {_key(one.by, one.columns.terms): one.name for one in groups}
     by_name = {one.term.replace(" ", ""): one.name for one in groups}
+    as_in_results = _names_in_results(groups)
+    single: dict[str, dict[int, Any]] = {}
     coefficients: dict[Any, Any] = {}
     scales: dict[str, Any] = {}
     correlations: dict[str, float] = {}
     laws: dict[str, Any] = {}
+    matrices: dict[str, dict[str, Any]] = {}
     for name, given in prior.items():
-        of_correlations = str(name).startswith(CORRELATION) and "|" in str(name)
-        of_laws = str(name).startswith(LAW) and "|" in str(name)
-        text = str(name).removeprefix(CORRELATION if of_correlations else LAW if of_laws else "")
+        if str(name) in as_in_results:
+            named, places = as_in_results[str(name)]
+            if places:
+                single.setdefault(named, {}).update(dict.fromkeys(places, given))
+            else:
+                correlations[named] = _eta(str(name), given, [named], groups)
+            continue
+        kind, text = _kind_and_term(str(name))
         called = by_name.get(text.replace(" ", "").removeprefix("(").removesuffix(")"))
         if "|" not in text:
             if called is not None and isinstance(given, PositivePrior):
@@ -94,13 +115,56 @@ def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPri
                 "term means the standard deviations of its effects: give one prior for all of them, or a list. For the "
                 f'correlations of its effects write "{CORRELATION}" before the term.'
             )
-        if of_correlations:
+        if kind == CORRELATION:
             correlations |= dict.fromkeys(found, _eta(str(name), given, found, groups))  # type: ignore[arg-type]
-        elif of_laws:
+        elif kind == LAW:
             laws |= dict.fromkeys(found, given)  # type: ignore[arg-type]
+        elif kind:
+            for factor in found:
+                matrices.setdefault(str(factor), {})[kind.strip()] = given
         else:
-            scales |= dict.fromkeys(found, given)  # type: ignore[arg-type]
-    return coefficients, GroupPriors(scales, correlations, laws)
+            scales |= _divided(given, [one for one in groups if one.name in found])
+    scales |= {factor: _single(own, scales.get(factor), groups, factor) for factor, own in single.items()}
+    return coefficients, GroupPriors(scales, correlations, laws, matrices)
+
+
+def _names_in_results(groups: Sequence[GroupSide]) -> dict[str, tuple[str, list[int]]]:
+    """``x|g_sigma``: the factor and the columns of its effects. ``1,x|g_corr``: the factor alone."""
+    found: dict[str, tuple[str, list[int]]] = {}
+    for one in groups:
+        names, at = [], 0
+        for piece in pieces_of(one.columns):
+            names.append(own_name(piece))
+            found[f"{names[-1]}|{term_label(one.by)}_sigma"] = one.name, list(range(at, at + piece.size))
+            at += piece.size
+        for first in names:
+            found |= {f"{first},{second}|{term_label(one.by)}_corr": (one.name, []) for second in names}
+    return found
+
+
+def _divided(given: Any, factors: Sequence[GroupSide]) -> dict[str, Any]:
+    """One prior for all factors that a term makes, or a list: of ``(1 + x || g)`` and ``(1 | a/b)`` in their order."""
+    sizes = [one.columns.dim for one in factors]
+    if not isinstance(given, list | tuple) or len(factors) == 1 or len(given) != sum(sizes):
+        return {one.name: given for one in factors}
+    ends = np.cumsum(sizes)
+    parts = [list(given[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
+    return {one.name: part for one, part in zip(factors, parts, strict=True)}
+
+
+def _single(own: Mapping[int, Any], given: Any, groups: Sequence[GroupSide], factor: str) -> list[Any]:
+    """Priors by columns, those named by themselves in the place of the term's."""
+    (dim,) = {one.columns.dim for one in groups if one.name == factor}
+    every = list(given) if isinstance(given, list | tuple) else [given] * dim
+    return [own.get(k, one) for k, one in enumerate(every)]
+
+
+def _kind_and_term(name: str) -> tuple[str, str]:
+    """What a name stands for, "" for scales, and its group term."""
+    for kind in (CORRELATION, LAW, *(f"{matrix} " for matrix in MATRICES)):
+        if name.startswith(kind) and "|" in name:
+            return kind, name.removeprefix(kind)
+    return "", name
 
 
 def _eta(name: str, given: Any, found: Sequence[str | None], groups: Sequence[GroupSide]) -> float:

@@ -53,7 +53,7 @@ def _response(node: Node, beside: dict[str, Node]) -> LeftSide:
         )
     names = {1: (), 2: ("event",), 3: ("entry", "event")}.get(len(node.arguments))
     if names is None or "event" in beside or "censored" in beside:
-        wrong = "beside it stand weights(w) only" if names is not None else f"it has {len(node.arguments)} arguments"
+        wrong = "only weights(w) can be added to it" if names is not None else f"it has {len(node.arguments)} arguments"
         raise FormulaError(f"{node}: times to event are written {_SURV}; {wrong}.")
     time = node.arguments[1 if len(names) == 2 else 0]
     others = [one for one in node.arguments if one is not time]
@@ -69,7 +69,7 @@ def _parts(node: Node) -> list[Node]:
 
 def _checked(node: Node) -> Node:
     if isinstance(node, Operation) and node.operator in ("|", "||", ":"):
-        raise FormulaError(f"{node}: the response is one column, or an expression of columns.")
+        raise FormulaError(f"{node}: the response must be one column, or an expression of columns.")
     return node
 
 
@@ -132,7 +132,7 @@ def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, famil
     """Of text or categories."""
     name, kind, shown = label(node), type(family).__name__, listed([repr(level) for level in levels])
     if len(levels) == 1:
-        raise FormulaError(f"the response {name} is {levels[0]!r} in every row: there is nothing to explain.")
+        raise FormulaError(f"the response {name} is {levels[0]!r} in every row: there is nothing to estimate.")
     if family.of_classes:
         return Response(node, levels)
     if not family.of_labels:
@@ -148,4 +148,4 @@ def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, famil
 def _refuse_constant(name: str, y: np.ndarray, family: Any) -> None:
     """One value in all rows explains itself where a scale is unknown, or labels are regressed."""
     if y.min() == y.max() and (family.of_labels or family.of_classes or family.unknown_scale):
-        raise FormulaError(f"the response {name} is {y[0]:g} in every row: there is nothing to explain.")
+        raise FormulaError(f"the response {name} is {y[0]:g} in every row: there is nothing to estimate.")

@@ -23,17 +23,17 @@ def refuse_unlikely(levels: Mapping[str, tuple[str, ...]], atoms: Mapping[str, N
         if len(found) <= _FEW or not isinstance(atoms[name], Name):
             continue
         own = str(atoms[name])
-        meant = f"If each shall have a coefficient of its own, write C({own}); for group effects (1 | {own})."
+        meant = f"If you want a coefficient for each of them, write C({own}); for group effects write (1 | {own})."
         if looks_like_dates(found):
             raise FormulaError(
-                f"column {name} holds dates or times as text ({len(found):,} different ones, such as {found[0]!r}). "
+                f"column {name} has dates or times as text ({len(found):,} different ones, such as {found[0]!r}). "
                 "Turn them into numbers first, such as days since the first day: "
                 f"(pandas.to_datetime(table[{name!r}]) - pandas.Timestamp({found[0]!r})).dt.days. {meant}"
             )
         if len(found) > _OWN_SHARE * n_rows:
             raise FormulaError(
-                f"column {name} holds text with {len(found):,} levels in {n_rows:,} rows: most rows have a level of "
-                f"their own. Leave it out, or convert it if it holds numbers as text. {meant}"
+                f"column {name} holds text with {len(found):,} levels in {n_rows:,} rows: most rows have a "
+                f"different level. Leave it out, or convert it if it contains numbers as text. {meant}"
             )
 
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from ..rows.passes import ROWS_AT_ONCE
 from ..rows.pieces import Reading
-from ..tables.columns import Column, Factor
+from ..tables.columns import Column, Factor, Numbers
 from ..tables.frames import CompleteRows, complete_rows
 from .data_summaries import FirstLook, Moments, SecondLook, first_look, second_look
+from .errors import FormulaError
 from .evaluation import Values, as_factor
 from .needed_rows import Read
 from .right_side import RightSide
@@ -22,6 +23,7 @@ from .syntax import Node, columns_in, label
 from .typical import ColumnsLook, columns_look
 from .variables import as_columns, join_levels, read
 
+_LARGEST = 2.0**53
 _FEW = 64  # responses of a piece that are kept, to know their spread
 
 
@@ -106,10 +108,21 @@ def forgotten(columns: Mapping[str, Column], conditions: Sequence[Node], n_rows:
     found = np.zeros(n_rows, bool)
     for node in conditions:
         complete = complete_rows({name: columns[name] for name in columns_in(node)}, n_rows)
+        _refuse_large(complete.columns)
         if complete.n_rows:
             holds = Values(complete.columns, complete.n_rows, {}, 0, complete.numbers).numbers(node) != 0
             found[np.flatnonzero(complete.keep)[holds]] = True
     return found
+
+
+def _refuse_large(columns: Mapping[str, Column]) -> None:
+    """Numbers that are next to each other as whole numbers, and the same ones as floating point."""
+    for name, column in columns.items():
+        if isinstance(column, Numbers) and (np.abs(column.values) >= _LARGEST).any():
+            raise FormulaError(
+                f"column {name} has numbers of {_LARGEST:.2g} and more, of which neighbours cannot be told apart, so "
+                "that other rows might be forgotten: write such names as text in the files, and compare with text."
+            )
 
 
 Look = dict[str, Any]

@@ -32,8 +32,8 @@ def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
     way_out = "or open the rows without cache="
     if asked.right.curves:
         raise FormulaError(
-            f"{asked.right.curves[0]} has functions that are chosen by the range of all rows, so that its columns "
-            f"change in every old file when a new one comes: write columns such as I(x**2), {way_out}."
+            f"{asked.right.curves[0]} needs the range of all rows, so its columns would change in every old file "
+            f"when a new file comes: write columns such as I(x**2), {way_out}."
         )
     beside = [name for name in asked.beside if name not in ("weights", "trials")]
     if asked.right.strata or beside or (family is not None and family.own_intercepts):
@@ -43,16 +43,18 @@ def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
         )
     if calls:
         raise FormulaError(
-            f"{calls[0]} learns its numbers from all rows, so that its column changes in every old file when a new one "
-            f"comes: write the numbers, as in I((x - 3) / 2), {way_out}."
+            f"{calls[0]} needs numbers from all rows, so its column would change in every old file when a new file "
+            f"comes: write the numbers yourself, as in I((x - 3) / 2), {way_out}."
         )
-    if asked.right.groups or asked.others or asked.arrays:
+    if asked.right.groups or asked.others or asked.data_columns or asked.arrays:
         what = "group effects" if asked.right.groups else "further predictors" if asked.others else "arrays"
+        what = "columns of the data in an energy" if asked.data_columns else what
         raise FormulaError(
-            f"{what} need all rows in memory, and a cache is for not reading them again: leave them out, {way_out}."
+            f"{what} need all rows in memory, but with a cache tunamh does not read all rows again: leave them "
+            f"out, {way_out}."
         )
     if family is None:
-        raise FormulaError("rows with a cache need a family: say family=, such as tunamh.Logistic().")
+        raise FormulaError("rows with a cache need a family: set family=, such as tunamh.Logistic().")
     if redundant != "error":
         raise FormulaError(f'redundant="keep" and cache= together are not offered: leave columns out, {way_out}.')
     if family.of_classes:
@@ -72,14 +74,14 @@ def model_of(
         if new and known.get(name) and cache.new_levels == "refuse":
             raise FormulaError(
                 f"{name} has the level{'s' * (len(new) > 1)} {listed([repr(one) for one in new])}, which no file had "
-                'before, and new_levels="refuse" was asked: correct the file, or say new_levels="grow".'
+                'before, and new_levels="refuse" is set: correct the file, or set new_levels="grow".'
             )
     response, y = _response(asked, looks, family)
     side = learned(asked.right, [looks.first(levels)], sum(looks.lengths))
     if any(len(block.factors) > 1 for block in side.gathered):
         raise FormulaError(
-            "products of factors are not offered with cache=, since other combinations of levels may come every day: "
-            "write the combination as a column of its own in the files."
+            "products of factors are not offered with cache=, because new combinations of levels may come every "
+            "day: write the combination as a new column in the files."
         )
     common = completed(side, [looks.second()])
     words = {name: list(found) for name, found in common.side.levels.items()}
@@ -98,13 +100,13 @@ def model_of(
 def _response(asked: Read, looks: AllLooks, family: Any) -> tuple[Response, np.ndarray]:
     name, moments, levels = label(asked.response), looks.response_moments, looks.response_levels
     if moments is not None and levels:
-        raise FormulaError(f"the response {name} holds numbers in some files and text in others.")
+        raise FormulaError(f"the response {name} has numbers in some files and text in others.")
     if moments is None:
         return response_of_levels(
             asked.response, tuple(sorted({one for found in levels for one in found})), False, family
         ), np.zeros(1)
     if moments.low == moments.high and family.of_labels and "trials" not in asked.beside:
-        raise FormulaError(f"the response {name} is {moments.low:g} in every row: there is nothing to explain.")
+        raise FormulaError(f"the response {name} is {moments.low:g} in every row: there is nothing to estimate.")
     return Response(asked.response), looks.some_responses
 
 
@@ -138,6 +140,6 @@ def refuse_redundant(expansion: Expansion, model: FormulaModel) -> None:
     names = model.side.names
     groups = [listed([names[j] for j in group]) for group in groups_of(directions, 1 / expansion.width)]
     raise FormulaError(
-        f"the data do not tell these coefficients apart: {'; '.join(groups)}. Their columns are zero or sums of each "
+        f"the data cannot separate these coefficients: {'; '.join(groups)}. Their columns are zero or sums of each "
         "other in every row. Leave a term out."
     )

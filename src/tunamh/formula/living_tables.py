@@ -76,9 +76,14 @@ def rules_digest(conditions: list[str]) -> str:
 
 
 def ids_of(tables: InPieces) -> list[PieceId]:
-    """The pieces that have rows: row groups of Parquet files."""
+    """The pieces that have rows: row groups of Parquet files. A copy of a file has names of its own."""
     pieces: Any = tables.pieces
-    return [PieceId.of(piece) for piece in pieces if piece.n_rows > 0]
+    found, seen = [], dict[str, int]()
+    for one in (PieceId.of(piece) for piece in pieces if piece.n_rows > 0):
+        copies = seen.get(one.key, 0)
+        seen[one.key] = copies + 1
+        found.append(one.copy_number(copies) if copies else one)
+    return found
 
 
 def regression_of_living(asked: Read, tables: InPieces, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
@@ -93,7 +98,7 @@ def regression_of_living(asked: Read, tables: InPieces, family: Any, prior: Any,
         if looks.holes and missing == "error":
             raise FormulaError(missing_told(looks.holes, looks.lost, sum(looks.lengths) + looks.lost))
         if not any(looks.lengths):
-            raise FormulaError("every row has a missing value or is forgotten: no rows are left.")
+            raise FormulaError("every row has a missing value or is forgotten, so no rows remain.")
         model, common, filler = model_of(opened.folder, looks, asked, family, tables.cache)
         base = _base(opened, tables, looks, model, common, filler, family, prior)
         found = _settled(opened, base, model, looks, read)
@@ -229,8 +234,8 @@ def _told(opened: Opened, night: Night, settled: Settled, journal: Journal) -> s
     if settled.moved is None:
         return f"{told}; centre of {settled.centre.date} kept"
     if not journal.nights:
-        return f"{told} about a first centre"
-    return f"{told}; every file mapped about a new centre, since {settled.moved}"
+        return f"{told} around a first centre"
+    return f"{told}; every file mapped around a new centre, because {settled.moved}"
 
 
 def _entry(night: Night, settled: Settled, model: FormulaModel, base: GLM) -> dict[str, Any]:

@@ -86,6 +86,8 @@ class FormulaModel:
     """What the columns of the data were like."""
     strata: Strata | None = None
     """Rows with log hazards of their own."""
+    data_columns: tuple[str, ...] = ()
+    """Columns that a user's own energy is given as they are."""
 
     def __str__(self) -> str:
         """The formula as it was typed."""
@@ -116,6 +118,7 @@ class FormulaModel:
         for side in self.others.values():
             names += columns_of(side.terms)
         names += [] if self.strata is None else self.strata.columns
+        names += self.data_columns
         return list(dict.fromkeys([*names, *(name for node in self.offsets for name in columns_in(node))]))
 
     @property
@@ -152,6 +155,7 @@ class FormulaModel:
             **({"arrays": list(self.arrays)} if self.arrays else {}),
             **({"typical": {name: one.to_json() for name, one in self.typical.items()}} if self.typical else {}),
             **({} if self.strata is None else {"strata": self.strata.to_json()}),
+            **({"data_columns": list(self.data_columns)} if self.data_columns else {}),
         }
 
     @classmethod
@@ -172,6 +176,7 @@ class FormulaModel:
                 tuple(map(str, found.get("arrays", ()))),
                 {str(name): Typical.from_json(one) for name, one in found.get("typical", {}).items()},
                 Strata.from_json(found.get("strata")),
+                tuple(map(str, found.get("data_columns", ()))),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
             raise FormulaError(f"the stored formula cannot be read: {error}") from None

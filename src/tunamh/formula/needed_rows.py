@@ -31,15 +31,26 @@ class Read(NamedTuple):
     beside: dict[str, Node]
     arrays: dict[str, Any]
     others: dict[str, Terms]
+    data_columns: tuple[str, ...] = ()
+    """Columns that a user's own energy is given as they are."""
+
+    @property
+    def further(self) -> list[Terms]:
+        """The sides of further predictors, and columns of an energy as if they were terms."""
+        columns = tuple((Name(name),) for name in self.data_columns)
+        return [*self.others.values(), Terms(fixed=columns, intercept=False)]
 
     @property
     def names(self) -> list[str]:
         nodes = [self.response, *self.beside.values()]
         found = [name for node in nodes for name in columns_in(node)] + columns_of(self.right)
+        found += self.data_columns
         return list(dict.fromkeys(found + [name for terms in self.others.values() for name in columns_of(terms)]))
 
 
-def read_formula(formula: str, columns: Sequence[str], beside: dict[str, Any], predictors: Any) -> Read:
+def read_formula(
+    formula: str, columns: Sequence[str], beside: dict[str, Any], predictors: Any, data_columns: tuple[str, ...] = ()
+) -> Read:
     parsed = parse(formula)
     left = left_side(parsed.left)
     named, arrays = dict(left.beside), {}
@@ -51,15 +62,16 @@ def read_formula(formula: str, columns: Sequence[str], beside: dict[str, Any], p
     used = {name for node in (left.response, *named.values()) for name in columns_in(node)}
     plain = terms_of(parsed.right, [])
     used |= {name for group in plain.groups for atom in group.by for name in columns_in(atom)}
+    used |= set(data_columns)
     right = terms_of(parsed.right, [name for name in columns if name not in used])
     if any(term == (left.response,) for term in right.fixed):
         raise FormulaError(f"the response {left.response} is also a term: remove it from the right side.")
     if "." in used or "." in columns_of(right):
         raise FormulaError("'.' means all other columns, so it must be a term by itself.")
-    return Read(" ".join(formula.split()), left.response, right, named, arrays, _others(predictors))
+    return Read(" ".join(formula.split()), left.response, right, named, arrays, further_sides(predictors), data_columns)
 
 
-def _others(predictors: Any) -> dict[str, Terms]:
+def further_sides(predictors: Any) -> dict[str, Terms]:
     if predictors is None:
         return {}
     if not isinstance(predictors, Mapping) or not all(isinstance(text, str) for text in predictors.values()):

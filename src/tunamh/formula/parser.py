@@ -50,9 +50,9 @@ def tokens_of(formula: str) -> list[Token]:
         match = _TOKEN.match(formula, at)
         if match is None:
             raise FormulaError(
-                f"the formula has {formula[at]!r} at position {at + 1}, which has no meaning there: "
-                f"{_near(formula, at)}. Allowed are columns (odd names in backticks), numbers, + - * : / ** ( ) | ~, "
-                f"comparisons and the functions {', '.join(KNOWN)}."
+                f"the formula has {formula[at]!r} at position {at + 1}, which is not allowed there: "
+                f"{_near(formula, at)}. Allowed are columns (odd names in backticks), numbers, + - * : / ** ( ) | "
+                f"~, comparisons and the functions {', '.join(KNOWN)}."
             )
         found.append(Token(str(match.lastgroup), match[0], at))
         at = match.end()
@@ -155,7 +155,7 @@ class _Reader:
         if token.kind == "name":
             return self.call(token.text) if self.takes("(") else Name(token.text)
         self.at -= 1
-        self.refuse("something is missing" if token.kind == "end" else f"{token.text!r} stands where a term should be")
+        self.refuse("something is missing" if token.kind == "end" else f"{token.text!r} is where a term should be")
         raise AssertionError
 
     def call(self, function: str) -> Call:
@@ -192,7 +192,7 @@ def parse(formula: str) -> Formula:
     left = None if reader.token.text == "~" else reader.either()
     if reader.takes("~") is None:
         if reader.token.kind != "end":
-            reader.refuse(f"{reader.token.text!r} stands where an operator or ~ should be{reader.of_a_name()}")
+            reader.refuse(f"{reader.token.text!r} is where an operator or ~ should be{reader.of_a_name()}")
         raise FormulaError(f"the formula {formula!r} has no ~: write it as 'response ~ terms'.")
     right = reader.either()
     _at_end(reader)
@@ -221,6 +221,6 @@ def _reader(formula: Any) -> _Reader:
 def _at_end(reader: _Reader) -> None:
     token = reader.token
     if token.kind != "end":
-        wrong = f"{token.text!r} stands where an operator should be{reader.of_a_name()}"
+        wrong = f"{token.text!r} is where an operator should be{reader.of_a_name()}"
         what = "a second ~" if token.text == "~" else wrong
         reader.refuse(what)

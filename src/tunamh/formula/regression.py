@@ -54,32 +54,35 @@ def regression(
         pass reads them again, and group effects and ``predictors`` raise an error.
     family : Family or str, optional
         The distribution of the response, such as ``tunamh.Logistic()`` or ``"logistic"``; see `tunamh.GLM`. The default
-        is ``tunamh.Gaussian()`` for a response of numbers. A response with two values needs a family.
+        is ``tunamh.Gaussian()`` for a numeric response. If the response has only two values, you must set the family.
     prior : optional
-        One prior for all coefficients except the intercept; or a dict by term, such as ``{"distance": Normal(scale=1),
-        "C(carrier)": Normal(scale=2)}``. In the dict ``"(1 | carrier)"`` stands for the scale of group effects, and
-        ``"correlation (x | carrier)"`` for their correlations, with ``eta`` of the LKJ prior as the value. Terms that
-        it does not name keep their default. The default is weakly informative (docs/priors.md):
-        ``Normal(scale=2.5 u / sd(x))`` for numbers, ``Normal(scale=2.5 u)`` for levels, and for the intercept a wide
-        normal prior about the mean of the response. ``u`` is the standard deviation of a real response, and 1 for
-        families with a link. `tunamh.Flat()` means no prior.
+        One prior for all coefficients except the intercept; or a dict with a prior for each term, such as
+        ``{"distance": Normal(scale=1), "C(carrier)": Normal(scale=2)}``. In the dict the key ``"(1 | carrier)"`` means
+        the scale of group effects. The key ``"correlation (x | carrier)"`` means their correlations; its value is the
+        number ``eta`` of the LKJ prior. The key ``"covariance (1 | animal)"`` means a known matrix of covariances among
+        the levels (docs/groups.md). Terms without a key keep their default prior. The default is weakly informative
+        (docs/priors.md): ``Normal(scale=2.5 u / sd(x))`` for numeric columns, ``Normal(scale=2.5 u)`` for levels, and
+        for the intercept a wide normal prior around the mean of the response. ``u`` is the standard deviation of a real
+        response, and 1 for families with a link. `tunamh.Flat()` means no prior.
     weights, trials, censored, event : str or array, optional
         As for `GLM`; a string is the name of a column.
     predictors : dict of formulas, optional
-        Formulas for other parameters of the family, such as ``{"scale": "~ distance"}``. In ``prior`` their terms are
-        named by parameter and term, such as ``"scale distance"``. Their intercept has a proper default prior.
+        Formulas for other parameters of the family, such as ``{"scale": "~ distance"}``. In ``prior``, the key of such
+        a term is the name of the parameter and the term: ``"scale distance"``. The intercept of such a formula has a
+        proper default prior.
     missing : "error" or "drop"
         Raise an error for missing values in the columns of the formula, or drop these rows.
     redundant : "error" or "keep"
-        Raise an error for columns that are linear combinations of others, or keep them. They then need proper priors.
+        Raise an error for columns that are linear combinations of other columns, or keep these columns. If you keep
+        them, their priors must be proper.
     keep_effects : bool, optional
         As for `MixedModel`.
 
     Returns
     -------
     GLM or MixedModel
-        Its attribute ``formula`` has the levels, means and reference levels learned from the data. `tunamh.predict`
-        takes its results.
+        The target. Its attribute ``formula`` has the levels, means and reference levels of the data. Pass the target to
+        `tunamh.sample`; `tunamh.predict` takes the result of `tunamh.sample`.
 
     Examples
     --------
@@ -91,17 +94,18 @@ def regression(
             raise ValueError(f"{name} must be one of {', '.join(map(repr, _CHOICES[name]))}, got {shown(value)}.")
     family = None if family is None else as_family(family)
     beside = {"weights": weights, "trials": trials, "censored": censored, "event": event}
+    columns = () if family is None else family.data_columns
     predictors = by_own_names(predictors, () if family is None else family.described)
     in_blocks = isinstance(data, Tables)
     names = list(data.names) if in_blocks else as_columns(data).names
-    asked = read_formula(formula, names, beside, predictors)
+    asked = read_formula(formula, names, beside, predictors, columns)
     refuse_unknown(asked.names, names)
     if has_cache(data):
         return regression_of_living(asked, data, family, prior, missing, redundant)
     if in_blocks and not may_be_held(asked, data):
         if family is None:
             raise FormulaError(
-                "rows that do not fit into memory need a family: say family=, such as tunamh.Gaussian()."
+                "rows that do not fit into memory need a family: set family=, such as tunamh.Gaussian()."
             )
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     data = in_memory(asked, data) if in_blocks else data

@@ -29,9 +29,9 @@ import numpy as np
 from ..priors.smooths import SCALES_OF_SMOOTHS
 from ..results.layout import CLASSES, COEFFICIENT, PARAMETER, ROLE, SMOOTH_SCALE, Layout, Variable, Variables
 from . import group_names
-from .pieces import FAMILY_NAMES, Dimensions, Found, about, as_written, prefix
 from .right_side import RightSide
 from .syntax import label
+from .variable_parts import FAMILY_NAMES, Dimensions, Found, about, as_written, prefix
 
 if TYPE_CHECKING:
     from .model import FormulaModel

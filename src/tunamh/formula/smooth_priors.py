@@ -31,11 +31,11 @@ def scales_of_smooths(given: Any, side: RightSide, unit: float) -> tuple[dict[st
         if found is None:
             others[name] = prior
         elif isinstance(prior, PositivePrior):
-            refuse_other_scales(f"the prior of {found}, which is that of its scale,", prior)
+            refuse_other_scales(f"the prior of {found}, which is the prior of its scale,", prior)
             scales[found] = prior
         else:
             raise TypeError(
-                f"the prior of {found} is that of its scale, the size of the curve's wiggles: give "
+                f"the prior of {found} is the prior of its scale (how much the curve differs from a line): set "
                 f"tunamh.HalfStudentT(3, scale) or tunamh.HalfCauchy(scale), got {shown(prior)}."
             )
     return scales, others or None
@@ -45,7 +45,7 @@ def with_smooths(of_columns: Any, side: RightSide, scales: Mapping[str, Positive
     """Both together; ``of_columns`` is a prior by term, or flat."""
     if isinstance(of_columns, MixturePrior) or not isinstance(of_columns, ByTerm | Flat):
         raise FormulaError(
-            f"{of_columns!r} beside {side.smooths[0].name} is not offered: give priors by term, such as "
+            f"{of_columns!r} beside {side.smooths[0].name} is not offered: set priors by term, such as "
             '{"x": tunamh.Normal(scale=1)}.'
         )
     priors: dict[str, IndependentPrior] = {

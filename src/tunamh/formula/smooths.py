@@ -30,6 +30,7 @@ from .syntax import Call, Name, Node, Number, label
 _LEAST = {"s": 5, "te": 5, "bs": 4, "ns": 2, "poly": 1}
 _MOST = 200
 _DEFAULT_K = {"s": 10, "te": 5}
+_BEYOND = 1e-3  # of the range of the data: how far outside it rows may be without a warning
 _NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
 
 
@@ -90,12 +91,12 @@ def asked(node: Call) -> Asked:
         raise FormulaError(f"{node}: {function} has no argument {unknown[0]}=; known are {', '.join(known)}=.")
     size_node = positional[1] if len(positional) == 2 else named.get(known[0])
     if size_node is None and function not in _DEFAULT_K:
-        raise FormulaError(f"{node}: say how many columns, as in {function}({label(positional[0])}, 4).")
+        raise FormulaError(f"{node}: write how many columns you want, as in {function}({label(positional[0])}, 4).")
     size = _DEFAULT_K[function] if size_node is None else _whole(node, known[0], size_node, _LEAST[function])
     cyclic = _truth(node, "cyclic", named.get("cyclic"))
     period = None if "period" not in named else _positive(node, "period", named["period"])
     if period is not None and not cyclic:
-        raise FormulaError(f"{node}: period= is that of a cyclic curve: add cyclic=True.")
+        raise FormulaError(f"{node}: period= is only for a cyclic curve: add cyclic=True.")
     by = named.get("by")
     if by is not None and not (isinstance(by, Name) or (isinstance(by, Call) and by.function == "C")):
         raise FormulaError(f"{node}: by= is a column of numbers or levels, or C(column).")
@@ -182,7 +183,7 @@ class Smooth:
         own = self.asked
         x = values.numbers(own.x)
         if not own.cyclic:
-            how = "the polynomial goes on" if own.kind == POLYNOMIAL else "the curve goes on as a straight line"
+            how = "the polynomial continues" if own.kind == POLYNOMIAL else "the curve continues as a straight line"
             warn_beyond(own.x, x, self.low, self.high, how)
         found = self.columns(x)
         return found * values.numbers(own.by)[:, None] if own.by is not None and self.multiplied else found
@@ -240,11 +241,12 @@ class Smooth:
 
 def warn_beyond(x: Node, values: np.ndarray, low: float, high: float, how: str) -> None:
     """Warn of rows outside the data, where a curve goes on by what it is."""
-    outside = int(((values < low) | (values > high)).sum())
+    away = _BEYOND * (high - low)  # slopes are taken by steps that are shorter
+    outside = int(((values < low - away) | (values > high + away)).sum())
     if outside:
         warnings.warn(
             f"{label(x)} is outside the range of the fitted data, {low:g} to {high:g}, in {outside:,} rows: there "
-            f"{how}, and no data say that it should.",
+            f"{how}, without any data.",
             stacklevel=3,
         )
 
@@ -253,7 +255,7 @@ def begun(node: Call, low: float, high: float) -> Smooth:
     """With the range of the data, or the period, which begins at the smallest number."""
     own = asked(node)
     if not low < high:
-        raise FormulaError(f"{node}: {label(own.x)} is {low:g} in every row, so that it has no curve: leave it out.")
+        raise FormulaError(f"{node}: {label(own.x)} is {low:g} in every row, so it cannot have a curve: leave it out.")
     return Smooth(node, low, high if own.period is None else low + own.period)
 
 

@@ -108,7 +108,7 @@ class Surface:
         """Columns of rows, with a warning of those beyond the data."""
         both = [values.numbers(one) for one in self.asked.columns]
         for node, of, margin in zip(self.asked.columns, both, self.margins, strict=True):
-            warn_beyond(node, of, margin.low, margin.high, "the surface goes on in straight lines")
+            warn_beyond(node, of, margin.low, margin.high, "the surface continues in straight lines")
         return self.at(*both)
 
     def sums(self, values: Values) -> tuple[np.ndarray, ...]:
@@ -160,7 +160,7 @@ def begun_surface(node: Call, ranges: list[tuple[float, float]]) -> Surface:
     """With the ranges of the data."""
     for column, (low, high) in zip(asked(node).columns, ranges, strict=True):
         if not low < high:
-            raise FormulaError(f"{node}: {label(column)} is {low:g} in every row: say s() of the other column.")
+            raise FormulaError(f"{node}: {label(column)} is {low:g} in every row: write s() of the other column.")
     empty = np.empty(0)
     x, z = (Margin(low, high, empty, empty) for low, high in ranges)
     return Surface(node, (x, z))

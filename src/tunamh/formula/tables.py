@@ -161,6 +161,8 @@ def needs_rows_at_hand(asked: Read) -> str | None:
         return "group effects"
     if asked.others:
         return "further predictors"
+    if asked.data_columns:
+        return "columns of the data in an energy"
     if asked.right.strata or "entry" in asked.beside:
         return "strata and delayed entry"
     return "arrays beside a formula" if asked.arrays else None
@@ -246,7 +248,7 @@ def _response(asked: Read, answers: list[FirstAnswer], family: Any) -> tuple[Res
         moments = [answer.moments for answer in there if answer.moments is not None]
         low, high = min(one.low for one in moments), max(one.high for one in moments)
         if low == high and (family.of_labels or family.of_classes):
-            raise FormulaError(f"the response {name} is {low:g} in every row: there is nothing to explain.")
+            raise FormulaError(f"the response {name} is {low:g} in every row: there is nothing to estimate.")
         return Response(asked.response), some
     levels = join_levels([answer.levels for answer in there if answer.levels])
     ordered = all(answer.ordered for answer in there)

@@ -29,7 +29,7 @@ from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
 from .priors import prior_of
 from .strata import Strata
-from .syntax import label
+from .syntax import Name, label
 from .tables import target_of_tables
 from .terms import GroupTerm, Terms, term_label
 from .typical import columns_look, typical_columns
@@ -63,10 +63,9 @@ def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel,
         asked.beside,
         rows.dropped,
         tuple(rows.arrays),
-        typical_columns(
-            [columns_look(asked.right, asked.others.values(), rows.values({}))], common.side, common.moments
-        ),
+        typical_columns([columns_look(asked.right, asked.further, rows.values({}))], common.side, common.moments),
         Strata.learned(asked.right.strata, rows.values({})),
+        asked.data_columns,
     )
     return model, common, further
 
@@ -124,7 +123,7 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
         kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
-        raise FormulaError(f"the response {name} holds text or categories, and there is no family: set {kinds}.")
+        raise FormulaError(f"the response {name} has text or categories, and you have not set a family: set {kinds}.")
     values = np.unique(rows.values({}).numbers(asked.response))
     if len(values) == 2:
         pair = f"{values[0]:g} and {values[1]:g}"
@@ -170,7 +169,7 @@ def target_of(
     }
     common["predictors"] = {
         name: described_by(name, of, values, of_further[name], family, location.unit) for name, of in further.items()
-    } or None
+    } | {name: values.numbers(Name(name))[:, None] for name in model.data_columns} or None
     found: GLM | MixedModel
     if model.groups:
         groups = [_effects(one, values, of_groups) for one in model.groups]
@@ -213,8 +212,8 @@ def _effects(one: GroupSide, values: Values, priors: GroupPriors) -> GroupEffect
     if side.names != ["Intercept"]:
         columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
     scale, correlation = priors.scales.get(one.name), priors.correlations.get(one.name, 1.0)
-    law = priors.laws.get(one.name)
-    return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of)
+    law, related = priors.laws.get(one.name), priors.matrices.get(one.name, {})
+    return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of, **related)
 
 
 def _why(named: list[str]) -> str:

@@ -165,7 +165,7 @@ def _product(node: Node, others: Sequence[str]) -> list[Term]:
 
 
 _IN_A_PRODUCT = (
-    "{0} stands in a product: a curve that differs between levels, or is multiplied by a column, is s(x, by=z)."
+    "{0} is in a product: write a curve that differs between levels, or that is multiplied by a column, as s(x, by=z)."
 )
 _PRODUCTS = (":", "*", "/", "**")
 
@@ -222,7 +222,7 @@ def _atom(node: Node) -> Node:
         raise FormulaError(_IN_A_PRODUCT.format(node))
     if isinstance(node, Call) and node.function in (*BESIDE, "offset", "strata"):
         where = "on the left side, as in y | trials(n)" if node.function in BESIDE else "beside other terms"
-        raise FormulaError(f"{node}: {node.function}(...) stands {where}.")
+        raise FormulaError(f"{node}: {node.function}(...) must be {where}.")
     return node
 
 

@@ -81,6 +81,10 @@ def _weights(rows: GroupedRows, f: int, a: int) -> np.ndarray:
 
     for _ in rows.base.observations.map(fill):
         pass
+    if one.related is not None:  # levels without rows move with the others: no row sees them
+        there = row >= 0
+        alike = (found[:, there] == found[:, there][:, :1]).all(axis=1)
+        found[np.ix_(alike, ~there)] = found[:, there][alike, :1]
     return found
 
 
@@ -102,7 +106,9 @@ def parents_of(groupings: list[Grouping], f: int) -> Parents:
     one = groupings[f]
     factors, effects, group = [], [], []
     for k, other in enumerate(groupings):
-        if k == f or other.groups >= one.groups or not (one.free.all() and other.free.all()):
+        if k == f or other.groups >= one.groups or one.related or other.related:
+            continue
+        if not (one.free.all() and other.free.all()):
             continue
         if other.predictor != one.predictor:  # rows see both apart
             continue

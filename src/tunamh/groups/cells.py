@@ -14,7 +14,7 @@ from ..rows.supply import fill_alias
 from .centre import Centre
 from .grouping import Grouping
 from .layout import RADII, RUNGS
-from .quadratic import convex_factors, inverses, precision_at
+from .quadratic import convex_factors, inverses, usual_precision
 from .sums import GroupedRows, Point
 
 _LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within the radii, that its law keeps
@@ -127,8 +127,7 @@ def largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
 
 def usual_lengths(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.ndarray) -> tuple[np.ndarray, ...]:
     """Of every group, in its metric: how wide its effects are given the rest, and how little they follow ``b``."""
-    Q, _ = precision_at(one, centre.scales[f])
-    P = inverses(convex_factors(centre.sums)[f].curvature, Q)
+    P = inverses(convex_factors(centre.sums)[f].curvature, usual_precision(one, centre.scales[f]))
     P[~one.free] = 0.0
     half = np.linalg.cholesky(extent.effect_metric)
     own = np.sqrt(np.abs(np.einsum("gab,gbc,gca->g", np.swapaxes(half, 1, 2), P, half)))
@@ -142,8 +141,7 @@ def usual_away(groupings: list[Grouping], f: int, centre: Centre) -> np.ndarray:
     total = np.zeros(len(groupings[f].codes))
     for k, one in enumerate(groupings):
         if k != f:
-            Q, _ = precision_at(one, centre.scales[k])
-            P = inverses(convex_factors(centre.sums)[k].curvature, Q)
+            P = inverses(convex_factors(centre.sums)[k].curvature, usual_precision(one, centre.scales[k]))
             P[~one.free] = 0.0
             spread = np.sqrt(np.maximum(np.einsum("na,nab,nb->n", one.Z, P[one.codes], one.Z), 0.0))
             total += spread

@@ -15,7 +15,18 @@ import scipy  # its parts are loaded when they are asked for, not at import
 from ..errors import NotApplicable
 from ..process.stages import announce
 from .marginal import Marginal
-from .quadratic import all_convex, convex_factors, inverses, least, positive, precision_at
+from .quadratic import (
+    all_convex,
+    basis_of,
+    convex_factors,
+    inverses,
+    least,
+    positive,
+    precision_at,
+    slopes_of_prior,
+    squares_of,
+)
+from .relation import Basis
 from .scale_priors import ScalePriors
 from .sums import DataSums, GroupedRows, OfFactor, Point
 
@@ -92,7 +103,7 @@ def _settled(rows: GroupedRows, at: Point, scales: list[np.ndarray], sums: DataS
         return True
     for v, s, one, of, convex in zip(at.effects, scales, rows.groupings, sums.factors, sums.convex[1], strict=True):
         Q = precision_at(one, s)[0]
-        slope = (of.gradient + v @ Q)[one.free]
+        slope = (of.gradient + slopes_of_prior(one, v, Q))[one.free]
         step = np.einsum("gab,gb->ga", inverses(convex.curvature[one.free], Q), slope)
         if np.einsum("ga,ga->g", slope, step).max(initial=0.0) > _UNSETTLED**2:
             return False
@@ -120,9 +131,10 @@ def pushes(rows: GroupedRows, at: Point, scales: list[np.ndarray], sums: DataSum
             found.append(0.0)
             continue
         Q, _ = precision_at(one, s)
-        own = v[one.free]
-        spread = own.T @ own + inverses(of.curvature[one.free], Q).sum(axis=0)
-        found.append(float((own.size - np.sum(Q * spread)) * np.exp(-s[0])))
+        basis = basis_of(one, of)
+        curvature = of.curvature[one.free] if basis is None else basis.turned(of).curvature
+        spread = squares_of(one, v) + inverses(curvature, Q).sum(axis=0)
+        found.append(float((one.q * one.free.sum() - np.sum(Q * spread)) * np.exp(-s[0])))
     return found
 
 
@@ -155,7 +167,7 @@ def _energy(rows: GroupedRows, at: Point, scales: list[np.ndarray], data: float,
     total = data + priors.common_energy(at.common)
     for v, s, one in zip(at.effects, scales, rows.groupings, strict=True):
         Q, _ = precision_at(one, s)
-        total += 0.5 * float(np.einsum("ga,ab,gb->", v[one.free], Q, v[one.free]))
+        total += 0.5 * float(np.sum(Q * squares_of(one, v)))
     return total if np.isfinite(total) else np.inf
 
 
@@ -181,16 +193,18 @@ def _newton(
     hessian = positive(hessian * joined)
     slopes = []
     for v, s, one, of in zip(at.effects, scales, rows.groupings, sums.factors, strict=True):
-        slope = of.gradient + v @ precision_at(one, s)[0]
+        slope = of.gradient + slopes_of_prior(one, v, precision_at(one, s)[0])
         slope[~one.free] = 0.0
         slopes.append(slope)
     convex_parts = sums.factors if sums.convex is None else sums.convex[1]
-    inverse, cross = _of_effects(rows, scales, sums, convex_parts)
+    turned = _of_effects(rows, scales, sums, convex_parts)
+    inverse, cross = turned.inverse, turned.cross
     if apart_by_columns:
-        cross = [of.cross * one.free[:, None, None] for one, of in zip(rows.groupings, convex_parts, strict=True)]
+        cross = turned.crossed(rows, convex_parts)
     if apart:
         cross = [h * rows.seen.own(one) for one, h in zip(rows.groupings, cross, strict=True)]
         shares = {key: share for key, share in shares.items() if _together(rows, *key)}
+    shares, slopes = turned.shares(shares), turned.slopes(slopes)
     if len(slopes) == 1:
         leaned = np.einsum("gab,gbj->gaj", inverse[0], cross[0])
         schur = hessian - np.einsum("gaj,gak->jk", cross[0], leaned)
@@ -200,9 +214,9 @@ def _newton(
         rest = gradient - np.einsum("gaj,ga->j", leaned, slopes[0])
         b = -np.linalg.solve(schur, rest)
         effects = [-np.einsum("gab,gb->ga", inverse[0], slopes[0] + cross[0] @ b)]
-        return _shortened(rows, sums, Point(b, effects)), float(np.sqrt(max(b @ schur @ b, 0.0)))
+        return _shortened(rows, sums, turned.back(Point(b, effects))), float(np.sqrt(max(b @ schur @ b, 0.0)))
     right = -np.concatenate([gradient, *(slope.ravel() for slope in slopes)])
-    found = _shortened(rows, sums, CrossedSystem(hessian, inverse, cross, shares).solve(right))
+    found = _shortened(rows, sums, turned.back(CrossedSystem(hessian, inverse, cross, shares).solve(right)))
     return found, float(np.sqrt(max(found.common @ hessian @ found.common, 0.0)))
 
 
@@ -225,17 +239,50 @@ def _shortened(rows: GroupedRows, sums: DataSums, step: Point) -> Point:
     return Point(step.common, effects)
 
 
-def _of_effects(
-    rows: GroupedRows, scales: list[np.ndarray], sums: DataSums, convex_parts: list[OfFactor]
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Per factor: ``(H_g + Q)^-1`` of every group, and its cross derivatives with the common parameters."""
-    inverse, cross = [], []
-    for s, one, of, convex in zip(scales, rows.groupings, sums.factors, convex_parts, strict=True):
-        P = inverses(convex.curvature, precision_at(one, s)[0])
+class Turned(NamedTuple):
+    """Every factor's effects as a Newton step sees them: those of related levels in their basis.
+
+    ``inverse`` has ``(H_g + Q)^-1`` of every group, ``cross`` its derivatives with the common parameters.
+    """
+
+    inverse: list[np.ndarray]
+    cross: list[np.ndarray]
+    bases: list[Basis | None]
+
+    def crossed(self, rows: GroupedRows, parts: list[OfFactor]) -> list[np.ndarray]:
+        return [
+            of.cross * one.free[:, None, None] if basis is None else basis.turned(of).cross
+            for one, of, basis in zip(rows.groupings, parts, self.bases, strict=True)
+        ]
+
+    def slopes(self, slopes: list[np.ndarray]) -> list[np.ndarray]:
+        return [s if basis is None else basis.out.T @ s for s, basis in zip(slopes, self.bases, strict=True)]
+
+    def shares(self, shares: dict[tuple[int, int], Any]) -> dict[tuple[int, int], Any]:
+        found = dict(shares)
+        for f, k in shares:
+            one, other = self.bases[f], self.bases[k]
+            if one is not None:
+                found[f, k] = one.out.T @ found[f, k]
+            if other is not None:
+                found[f, k] = found[f, k] @ other.out
+        return found
+
+    def back(self, step: Point) -> Point:
+        effects = [v if basis is None else basis.out @ v for v, basis in zip(step.effects, self.bases, strict=True)]
+        return Point(step.common, effects)
+
+
+def _of_effects(rows: GroupedRows, scales: list[np.ndarray], sums: DataSums, convex_parts: list[OfFactor]) -> Turned:
+    inverse, bases = [], []
+    for s, one, convex in zip(scales, rows.groupings, convex_parts, strict=True):
+        basis = basis_of(one, convex)
+        P = inverses(convex.curvature if basis is None else basis.turned(convex).curvature, precision_at(one, s)[0])
         P[~one.free] = 0.0
         inverse.append(P)
-        cross.append(of.cross * one.free[:, None, None])
-    return inverse, cross
+        bases.append(basis)
+    found = Turned(inverse, [], bases)
+    return found._replace(cross=found.crossed(rows, sums.factors))
 
 
 class CrossedSystem:
@@ -259,7 +306,8 @@ class CrossedSystem:
     @classmethod
     def at(cls, rows: GroupedRows, centre: Centre, priors: ScalePriors) -> CrossedSystem:
         hessian = positive(priors.common_expansion(centre.at.common, centre.sums.hessian)[1] + centre.sums.hessian)
-        return cls(hessian, *_of_effects(rows, centre.scales, centre.sums, convex_factors(centre.sums)), centre.shares)
+        turned = _of_effects(rows, centre.scales, centre.sums, convex_factors(centre.sums))
+        return cls(hessian, turned.inverse, turned.cross, turned.shares(centre.shares))
 
     def _parts(self, x: np.ndarray) -> list[np.ndarray]:
         return [x[a:b] for a, b in itertools.pairwise(self.begins)]

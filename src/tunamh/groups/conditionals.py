@@ -26,6 +26,7 @@ from ..compiled.windows import window
 from .kernel_common import effects_of
 from .layout import RADII, RUNGS, factor_of
 from .one_effect import centred_single, cubics_single, distances_single, follow_single, leans_single, stand_single
+from .related import follow_related, stand_related
 
 _STRETCH = 512  # groups at once: what is added up stays in the nearest cache
 
@@ -184,6 +185,8 @@ def log_volume(C, q):
 @helper
 def stand(factor, weights, Q, k, state, eps):
     """Fill ``eps``; returns what is known in closed form of all groups."""
+    if factor.n_related > 0:
+        return stand_related(factor, Q[0, 0], k[0], state, eps[0])
     if factor.n_effects == 1 and factor.df == 0.0:
         return stand_single(factor, Q[0, 0], k[0], state, eps[0])
     return stand_several(factor, weights, Q, k, state, eps)
@@ -206,6 +209,8 @@ def stand_several(factor, weights, Q, k, state, eps):
 @helper
 def follow(factor, weights, Q, k, eps, there):
     """Fill the effects at ``there`` from ``eps``; returns what is known in closed form of all groups."""
+    if factor.n_related > 0:
+        return follow_related(factor, Q[0, 0], k[0], eps[0], there)
     if factor.n_effects == 1 and factor.df == 0.0:
         return follow_single(factor, Q[0, 0], k[0], eps[0], there)
     return follow_several(factor, weights, Q, k, eps, there)

@@ -46,7 +46,9 @@ def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any,
 
     layout = gathered
     if isinstance(design, MultiPredictorLayout):
-        layout = MultiPredictorLayout([(gathered.numbers, dim), *design.blocks[1:]], design.terms, design.predictors)
+        layout = MultiPredictorLayout(
+            [(gathered.numbers, dim), *design.blocks[1:]], design.terms, design.predictors, design.known
+        )
 
     def change(rows: Rows) -> Rows:
         which = slice(rows.start, rows.start + len(rows.y))
@@ -73,7 +75,7 @@ def _in_predictors(observations: Any, groupings: list[Grouping], begins: int) ->
             blocks.append((IndexedDesign(np.empty((1, 0)), empty, empty, size).numbers, size))
         terms.append(Term(one.predictor, len(design.blocks) + place, begins))
         begins += one.groups * one.q
-    layout = MultiPredictorLayout(blocks, terms, design.predictors)
+    layout = MultiPredictorLayout(blocks, terms, design.predictors, design.known)
 
     def change(rows: Rows) -> Rows:
         which = slice(rows.start, rows.start + len(rows.y))

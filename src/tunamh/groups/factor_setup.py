@@ -13,7 +13,8 @@ from .centre import Centre
 from .common_gaussian import STEP, law_of
 from .grouping import Grouping
 from .layout import FACTOR
-from .quadratic import convex_factors, precision_at
+from .quadratic import basis_of, convex_factors, precision_at
+from .relation import Basis
 from .scale_priors import ScalePriors
 from .scale_table import no_table
 from .sums import GroupedRows
@@ -78,17 +79,41 @@ def unseen(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> di
     """The moves that no row sees."""
     found, parents = between_columns(rows, f, priors.tau_at), parents_of(rows.groupings, f)
     gradient, hessian = priors.common_expansion(centre.at.common, centre.sums.hessian)
-    at = found.columns
+    at, related = found.columns, rows.groupings[f].related
+    pulls = found.weights if related is None else found.weights @ related.precision
     return {
         "between": at,
         "between_effects": found.effects,
         "between_weights": found.weights,
-        "between_gram": found.weights @ found.weights.T,
+        "between_gram": pulls @ found.weights.T,
+        "between_pulls": pulls,
         "between_slope": gradient[at],
         "between_hessian": hessian[np.ix_(at, at)],
         "parent_factors": parents.factors,
         "parent_effects": parents.effects,
         "parents": parents.group,
+    }
+
+
+def related_levels(one: Grouping, basis: Basis | None, mode: np.ndarray, cross: np.ndarray) -> dict[str, np.ndarray]:
+    """The basis of levels of known covariance."""
+    p = cross.shape[2]
+    if basis is None or one.related is None:
+        none, square = np.zeros(0), np.zeros((0, 0))
+        vectors = dict.fromkeys(("basis_curvature", "basis_mode", "dominating"), none)
+        return (
+            vectors
+            | dict.fromkeys(("basis", "basis_inverse", "excess_root"), square)
+            | {"basis_cross": np.zeros((p, 0))}
+        )
+    return {
+        "basis": basis.out,
+        "basis_inverse": basis.into,
+        "basis_curvature": basis.curvature,
+        "basis_mode": (basis.into @ mode)[:, 0],
+        "basis_cross": (basis.out.T @ cross[:, 0]).T,
+        "dominating": one.related.dominating,
+        "excess_root": one.related.excess_root,
     }
 
 
@@ -122,8 +147,10 @@ def factor_record(
     at = [scales, *(scales + sign * step for step in steps for sign in (1, -1))]
     variants = [precision_at(one, s) for s in at]
     of, convex = centre.sums.factors[f], convex_factors(centre.sums)[f]
+    basis = basis_of(one, convex)
+    bent = convex.curvature if basis is None else basis.turned(convex).curvature
     levels = [
-        0.5 * (logdet * one.free + (np.linalg.slogdet(convex.curvature + Q)[1] if one.df == 0 else 0.0))[one.free].sum()
+        0.5 * (logdet * one.free + (np.linalg.slogdet(bent + Q)[1] if one.df == 0 else 0.0))[one.free].sum()
         for Q, logdet in variants  # of Student-t effects a sweep adds the groups' volumes, which depend on weights
     ]
     prior_gradient = law.prior_gradient.copy()
@@ -136,6 +163,7 @@ def factor_record(
         **partners_of(f, rows.groupings, centre.shares),
         **neighbours_of(f, rows.groupings, cells),
         **unseen(rows, f, centre, priors),
+        **related_levels(one, basis, centre.at.effects[f], of.cross),
         p=p,
         n_effects=q,
         n_scales=one.scales,

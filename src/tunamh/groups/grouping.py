@@ -17,6 +17,8 @@ from ..tables.frames import column_names, name_of
 from ..tables.levels import every_level
 from ..tables.matrices import as_matrix, one_column
 from .covariance import scale_count
+from .known_covariance import related_levels
+from .relation import Relation
 
 _UNCENTRED = 10.0  # standard deviations of a column from zero
 
@@ -45,13 +47,20 @@ class GroupEffects:
     correlation : float
         ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation matrices.
     law : tunamh.priors.StudentT, optional
-        ``priors.StudentT(df=4)``: effects have a Student-t law with these degrees of freedom, so that a few groups may
-        lie far from the others. The effects of one group together have a multivariate Student-t law. ``scale`` is then
-        the scale of this law; the standard deviation is ``scale * sqrt(df / (df - 2))``. Default: normal effects.
+        The distribution of the effects. ``priors.StudentT(df=4)``: a Student-t distribution with 4 degrees of freedom,
+        so that a few groups can be far from the others. Several effects of one group have a multivariate Student-t
+        distribution. ``scale`` is then the prior of the scale of this distribution; the standard deviation is the scale
+        times ``sqrt(df / (df - 2))``. Default: normal effects.
     predictor : str, optional
-        The parameter of the family whose predictor gets the effects, such as ``"scale"``: groups may differ in how much
-        their responses spread, not only in their mean. ``predictors=`` of the model must describe this parameter by
-        columns, of ones at least. Default: the main predictor, that of ``X``.
+        The parameter of the family that has these effects in its predictor, such as ``"scale"``: then groups can differ
+        in the scale of their responses. ``predictors=`` of the model must have columns for this parameter, at least a
+        column of ones. Default: the main predictor, the predictor of ``X``.
+    covariance : matrix, optional
+        Known covariance among the levels: the effects are ``v ~ N(0, scale^2 K)``. ``K`` is, for example, a kinship
+        matrix of animals: a data frame whose labels are the levels, or an array whose row numbers are the levels. Each
+        level has one effect. Levels of the matrix that have no rows have effects, too.
+    precision : matrix, optional
+        The inverse of such a matrix, for example a matrix of the neighbours on a map. It may be sparse.
     """
 
     codes: Any
@@ -61,9 +70,12 @@ class GroupEffects:
     correlation: float = 1.0
     law: Any = None
     predictor: str | None = None
+    covariance: Any = None
+    precision: Any = None
 
     def __post_init__(self) -> None:
-        df_of(self.law)
+        if df_of(self.law) and not (self.covariance is None and self.precision is None):
+            raise ValueError("levels with a known covariance have normal effects: leave law= out.")
         of: Any = self.predictor
         if of is not None and not (isinstance(of, str) and of):
             raise TypeError(f"predictor must be the name of a parameter of the family, got {shown(of)}.")
@@ -90,7 +102,8 @@ class Grouping:
     ``df``: degrees of freedom of Student-t effects, 0 of normal ones.
     ``predictor`` is the number of the row's predictor that the effects add to; None where they add to every predictor
     that has the coefficients. Results name it by its class (``label``), or by the parameter of the family that it
-    describes (``parameter``). ``given`` is the place among the user's factors.
+    describes (``parameter``). ``given`` is the place among the user's factors. ``related`` is the known covariance
+    among levels, None where they are independent.
     """
 
     name: str
@@ -107,6 +120,7 @@ class Grouping:
     label: str | None = None
     given: int | None = None
     parameter: str | None = None
+    related: Relation | None = None
 
     def of_class(self, predictor: int, label: str, given: int) -> Grouping:
         """The same groups with effects on one class; results name a column ``B``, or ``x[B]``, by its label."""
@@ -127,6 +141,11 @@ class Grouping:
         return 0 if self.known is not None else scale_count(self.q)
 
     @property
+    def own_scales(self) -> np.ndarray:
+        """Of every level's effects in units of their scale: 1, but where levels have a known covariance."""
+        return np.ones(self.groups) if self.related is None else np.sqrt(self.related.variances)
+
+    @property
     def free(self) -> np.ndarray:
         """Which levels have effects."""
         return np.ones(self.groups, bool) if self.pinned is None else ~self.pinned
@@ -144,8 +163,27 @@ def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
         found.append(_read(effects, n_rows, fallback, unit))
     names = [one.name for one in found]
     if len(set(names)) < len(names):
-        raise ValueError(f"groups have the names {', '.join(names)}: give every factor a name of its own (name=).")
+        raise ValueError(f"groups have the names {', '.join(names)}: give every factor a different name (name=).")
+    _warn_of_same_groups(found)
     return found
+
+
+def _warn_of_same_groups(found: list[Grouping]) -> None:
+    """Two factors that divide the rows alike: as ``(1 | room/school)`` does, if rooms lie in schools."""
+    for k, one in enumerate(found):
+        for other in found[:k]:
+            if one.groups != other.groups or one.parameter != other.parameter or (one.related or other.related):
+                continue
+            place = np.zeros(one.groups, np.int64)
+            place[one.codes] = other.codes
+            shared = (one.Z[:, :, None] == other.Z[:, None, :]).all(axis=0).any()
+            if shared and (place[one.codes] == other.codes).all():
+                warnings.warn(
+                    f"{other.name} and {one.name} are the same groups of rows, so that the data cannot tell their "
+                    "effects apart. Leave one of them out; of nested groups the larger ones come first: "
+                    "(1 | school/room) for rooms in schools.",
+                    stacklevel=6,
+                )
 
 
 def df_of(law: Any) -> float:
@@ -177,7 +215,8 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
     name = effects.name or name_of(effects.codes) or fallback
     if effects.predictor is not None and effects.name is None:
         name = f"{effects.predictor}_{name}"
-    codes, levels = _codes(effects.codes, str(name), n_rows)
+    found = _codes(effects.codes, str(name), n_rows)
+    codes, levels, related = related_levels(effects.covariance, effects.precision, str(name), *found)
     if effects.X is None:
         Z, columns = np.ones((n_rows, 1)), [""]
     else:
@@ -191,13 +230,20 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
         label = name_of(effects.X)
         columns = column_names(effects.X) or ([label] if label else [str(j) for j in range(Z.shape[1])])
     q, df = Z.shape[1], df_of(effects.law)
+    if related is not None and q > 1:
+        raise ValueError(
+            f"{name} has a known covariance among levels and {q} columns of effects: give every column a factor of its "
+            "own, with the same codes and the same matrix."
+        )
     given = list(effects.scale) if isinstance(effects.scale, list | tuple) else [effects.scale] * q
     if len(given) != q:
         raise ValueError(f"scale of {name} has {len(given)} priors, but there are {q} columns of effects.")
     if all(isinstance(one, int | float) for one in given):
         sizes = np.array([moderate_number(f"scale of {name}", one) for one in given])
         known, of = np.diag(sizes**-2.0), effects.predictor
-        return Grouping(str(name), codes, levels, Z, columns, None, effects.correlation, known, df=df, parameter=of)
+        return Grouping(
+            str(name), codes, levels, Z, columns, None, effects.correlation, known, df=df, parameter=of, related=related
+        )
     if any(isinstance(one, int | float) for one in given):
         raise TypeError(f"scale of {name} mixes numbers and priors: give one kind for all columns.")
     _warn_of_uncentred(str(name), Z, columns)
@@ -209,7 +255,9 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
     ]
     joined = Laws(*(np.concatenate(parts) for parts in zip(*laws, strict=True)))
     of = effects.predictor
-    return Grouping(str(name), codes, levels, Z, columns, joined, effects.correlation, df=df, parameter=of)
+    return Grouping(
+        str(name), codes, levels, Z, columns, joined, effects.correlation, df=df, parameter=of, related=related
+    )
 
 
 def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
@@ -224,8 +272,8 @@ def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
         raise ValueError(f"the codes of {name} have {len(found)} entries, but there are {n_rows} rows.")
     if len(found.levels) == 1:
         raise ValueError(
-            f"{name} has one level, {found.levels[0]!r}, in all rows: its effect and an intercept cannot be told "
-            "apart. Leave the factor out."
+            f"{name} has one level, {found.levels[0]!r}, in all rows: the data cannot separate its effect from the "
+            "intercept. Leave the factor out."
         )
     return np.ascontiguousarray(found.codes, dtype=np.int64), list(found.levels)
 
@@ -236,10 +284,10 @@ def warn_of_single_rows(groupings: list[Grouping]) -> None:
     Elsewhere they are a model of their own: counts that vary more than their law has it, errors of known size.
     """
     for one in groupings:
-        if one.groups == len(one.codes):
+        if one.groups == len(one.codes) and one.related is None:
             warnings.warn(
-                f"every row is a group of its own in {one.name}: the data hardly tell its effects from the errors, and "
-                "chains move slowly. Are these the codes you meant?",
+                f"every row has its own level of {one.name}: the data hardly separate the group effects from the "
+                "errors, and the chains move slowly. Is this the column you meant?",
                 stacklevel=5,
             )
 
@@ -252,7 +300,7 @@ def _warn_of_uncentred(name: str, Z: np.ndarray, columns: list[str]) -> None:
     if far.any():
         column = columns[int(np.argmax(far))]
         warnings.warn(
-            f"column {column} of the effects of {name} lies far from zero for its spread: its slopes and the "
-            "intercepts are then almost one, and chains move slowly. Centre the column.",
+            f"column {column} of the effects of {name} is far from zero compared with its standard deviation: then "
+            "its slopes and the intercepts are strongly correlated, and the chains move slowly. Centre the column.",
             stacklevel=7,
         )

@@ -64,6 +64,27 @@ def effects_of(factor, state):
 
 
 @helper
+def into_basis(factor, effects, w):
+    """``w = T^-1 v`` of related levels."""
+    inverse = factor.basis_inverse
+    for j in range(factor.groups):
+        row, total = inverse[j], 0.0
+        for g in range(factor.groups):
+            total += row[g] * effects[g]
+        w[j] = total
+
+
+@helper
+def squares_related(factor, state):
+    """``v'K^-1 v``."""
+    w, total = np.empty(factor.groups), 0.0
+    into_basis(factor, effects_of(factor, state), w)
+    for j in range(factor.groups):
+        total += w[j] * w[j]
+    return total
+
+
+@helper
 def log_prior_of_scales(factor, state, tau):
     """Of the scales as a user knows them, ``e^lambda / tau``, in the coordinates that are walked.
 
@@ -108,6 +129,8 @@ def _log_prior_of_effects(factor, state, tau):
         return log_student_t(factor, state, own) - factor.free_groups * factor.n_effects * math.log(tau)
     q, total = factor.n_effects, 0.0
     Q, effects = factor.precision, effects_of(factor, state)
+    if factor.n_related > 0:
+        return -0.5 * Q[0, 0] * squares_related(factor, state) / (tau * tau) - factor.free_groups * math.log(tau)
     for g in range(factor.groups):
         v = window(effects, g * q, q)
         for a in range(q):

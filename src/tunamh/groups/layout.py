@@ -67,6 +67,7 @@ FACTOR = Layout(
     n_between=WHOLE,
     n_parents=WHOLE,
     n_partners=WHOLE,
+    n_related=WHOLE,  # levels of known covariance: all groups, or none
     most_effects=WHOLE,
     table_size=WHOLE,
     free_groups=NUMBER,
@@ -115,6 +116,15 @@ FACTOR = Layout(
     parent_factors=("n_parents",),  # whose groups hold those of this factor
     parent_effects=("n_parents", 2),  # the columns of effects here and there
     parents=("n_parents", "groups"),
+    between_pulls=("n_between", "groups"),  # w, or w'K^-1 of related levels
+    # related levels (`.relation`): v = T w
+    basis=("n_related", "n_related"),  # T
+    basis_inverse=("n_related", "n_related"),
+    basis_curvature=("n_related",),  # the diagonal of T'H T, H that of the convex rows
+    basis_mode=("n_related",),  # T^-1 mode
+    basis_cross=("p", "n_related"),  # (T'h)'
+    dominating=("n_related",),  # D
+    excess_root=("n_related", "n_related"),  # R R' = D - K^-1
     # the law of (b, lambda)
     scales=("n_moved",),  # lambda at the centre
     prior_gradient=("p + n_scales",),  # at the centre, of minus the log priors of (b, lambda) and of all volumes

@@ -46,13 +46,23 @@ _TRIALS = 40  # sweeps that compare two laws
 _MOST_TOLD = 0.5  # share of the precision that eps may take away
 
 
+class Packed(NamedTuple):
+    """What a sweep reads: packed rows, and the numbers that rows share."""
+
+    rows: np.ndarray
+    numbers: np.ndarray
+
+
 class LearnedLaw(NamedTuple):
-    """The centre and, of every factor, root of the covariance and standardised mean without J0; records if made."""
+    """The centre and, of every factor, root of the covariance and standardised mean without J0.
+
+    ``packed`` are rows and numbers of the model that has tried it.
+    """
 
     centre: Centre
     roots: list[np.ndarray]
     offsets: list[np.ndarray]
-    records: list[np.ndarray] | None = None
+    packed: Packed | None = None
 
 
 def learned_law(model: Any) -> LearnedLaw | None:
@@ -68,16 +78,20 @@ def learned_law(model: Any) -> LearnedLaw | None:
         return None
     if found is None or not all(np.isfinite(array).all() for array in (*found.roots, *found.offsets)):
         return None
+    by_laplace, state = _acceptance(model, groups.state), groups.state
+    del groups
+    model.let_go()  # of rows and numbers, which take most of the memory
     learned = model._with(learned=found)
-    better = _acceptance(learned, groups.state) > _acceptance(model, groups.state)
-    return found._replace(records=learned.factor_records) if better else None
+    if _acceptance(learned, state) > by_laplace:
+        return found._replace(packed=Packed(learned.rows, learned._hyper))
+    return None
 
 
 def _may_learn(model: Any) -> bool:
     """Rows that say more than a quadratic does, a factor of many groups, and no scale that has a table."""
     if any(one.known is not None for one in model.groupings) and model.scale_priors.tau_at >= 0:
         return False
-    if any(one.df for one in model.groupings):  # gradients are those of normal effects
+    if any(one.df or one.related for one in model.groupings):  # gradients are those of normal, independent effects
         return False
     if max(one.free.sum() for one in model.groupings) < _LEAST_GROUPS:
         return False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .quadratic import all_convex, convex_factors, inverses, least, positive, precision_at
+from .quadratic import all_convex, basis_of, convex_factors, inverses, least, positive, precision_at
 from .scale_priors import ScalePriors
 from .sums import DataSums, GroupedRows, OfFactor, Point
 
+_MOST_STEPS, _CLOSE, _HALVINGS = 30, 1e-8, 12
 _WIDEST, _ROUNDING = 1e-7, 1e-9  # the precision of scales beyond all doubt, and what its sums may be off
 
 
@@ -20,9 +21,8 @@ class Marginal:
 
     def __init__(self, rows: GroupedRows, f: int, at: Point, sums: DataSums, priors: ScalePriors):
         self.one, self.at, self.priors, self.f, self.p = rows.groupings[f], at, priors, f, rows.p
-        self.v = at.effects[f][self.one.free]
-        gradient, self.prior_hessian = priors.common_expansion(at.common, sums.hessian)
-        self.slope = sums.gradient + gradient
+        self.prior_gradient, self.prior_hessian = priors.common_expansion(at.common, sums.hessian)
+        self.slope = sums.gradient + self.prior_gradient
         self._take(sums)
         if sums.convex is not None and not self._holds():
             self._take(all_convex(sums))
@@ -32,9 +32,15 @@ class Marginal:
         self.of = OfFactor(*(array[free] for array in sums.factors[f]))
         self.convex = OfFactor(*(array[free] for array in convex_factors(sums)[f]))
         self.common_hessian = sums.hessian + self.prior_hessian
+        self.v = self.at.effects[f][free]
+        basis = basis_of(self.one, self.convex)
+        if basis is not None:
+            self.of, self.convex, self.v = basis.turned(self.of), basis.turned(self.convex), basis.into @ self.v
 
     def _holds(self) -> bool:
         """Whether no group is concave, and the Hessian in ``b`` not negative where wide effects take all of it."""
+        if self.one.related is not None:  # whose curvatures are those of the convex rows
+            return False
         if np.linalg.eigvalsh(self.of.curvature).min(initial=0.0) < 0.0:
             return False
         Q = _WIDEST * np.eye(self.one.q) if self.one.known is None or self.priors.tau_at >= 0 else self.one.known
@@ -45,6 +51,53 @@ class Marginal:
     def inverse(self, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         Q, logdet = precision_at(self.one, scales)
         return inverses(self.convex.curvature, Q), Q, logdet
+
+    def settled(self, scales: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """`solve` with the scales' prior, priors being expanded where the solution lies, and not at the centre.
+
+        Beside an unknown scale of the errors, ``-n log tau`` is part of the common parameters' prior, and ``tau`` is in
+        that of the scales. Far from the centre, where effects take all of the errors or none, quadratics there are of
+        no use.
+        """
+        kept = self.slope, self.common_hessian
+        rows = kept[0] - self.prior_gradient, kept[1] - self.prior_hessian
+        b = np.zeros(self.p)
+        try:
+            for _ in range(_MOST_STEPS):
+                gradient, hessian = self._expansion(scales, b, rows[1])
+                self.slope, self.common_hessian = rows[0] + gradient - hessian @ b, rows[1] + hessian
+                energy, new, bend = self.solve(scales)
+                energy -= (gradient - hessian @ b) @ new + 0.5 * new @ hessian @ new
+                step, b = new - b, self._inside(scales, b, new)
+                if step @ bend @ step < _CLOSE:
+                    break
+            return energy + self._potential(scales, b), b, bend
+        finally:
+            self.slope, self.common_hessian = kept
+
+    def _potential(self, scales: np.ndarray, b: np.ndarray) -> float:
+        common = self.at.common + b
+        return self.priors.common_energy(common) + self.priors.energy(self.f, scales, common)
+
+    def _expansion(self, scales: np.ndarray, b: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of `_potential`: gradient, and a Hessian that is not negative in ``tau``."""
+        common, at = self.at.common + b, self.priors.tau_at
+        gradient, hessian = self.priors.common_expansion(common, rows)
+        small = 1e-3 * common[at]
+        sides = [self.priors.energy(self.f, scales, common + k * small * np.eye(self.p)[at]) for k in (-1, 0, 1)]
+        gradient[at] += (sides[2] - sides[0]) / (2 * small)
+        hessian = hessian.copy()
+        hessian[at, at] = max(hessian[at, at] + (sides[2] - 2 * sides[1] + sides[0]) / small**2, 1e-3 / common[at] ** 2)
+        return gradient, hessian
+
+    def _inside(self, scales: np.ndarray, b: np.ndarray, new: np.ndarray) -> np.ndarray:
+        """The new point, or one on the way to it at which ``tau`` has not changed too much at once."""
+        at, centre = self.priors.tau_at, self.at.common
+        for half in range(_HALVINGS):
+            there = b + 0.5**half * (new - b)
+            if 1 / 3 < (centre + there)[at] / (centre + b)[at] < 3 and np.isfinite(self._potential(scales, there)):
+                return there
+        return b
 
     def solve(self, scales: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """At the best ``b``: the energy without the scales' prior, ``b``, and the Hessian in ``b``."""

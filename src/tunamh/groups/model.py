@@ -32,7 +32,7 @@ from .factor_setup import factor_record
 from .from_tables import from_tables
 from .grouping import GroupEffects, Grouping, warn_of_single_rows
 from .laplace import SharedParameters, law_of_shared
-from .layout import FACTOR, pack
+from .layout import COMMON, FACTOR, pack
 from .parameters import GroupedParameters, effect_names, prior_scale_names, scale_names
 from .quadratic import precision_at
 from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales, unit
@@ -54,17 +54,17 @@ class MixedModel(GroupedParameters):
     Parameters
     ----------
     X, y, family, prior, weights, offset, trials, censored, event, predictors
-        As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, with their unknown parameters. With
-        `Categorical` every class but the reference has effects and scales of its own. Rows of `tunamh.open_rows` are
-        read once and must fit into its ``memory``.
+        As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, also with unknown parameters. With
+        `Categorical` every class except the reference class has its own effects and scales. Rows of `tunamh.open_rows`
+        are read once and must fit into its ``memory``.
     groups : GroupEffects, or a list of them
         One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
         ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,
         predictor="scale")`` adds the effects to the predictor of the scale. If ``X`` comes from `open_rows`, use
         column names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
-        Whether to keep the draws of all effects. If False, the result has a group ``group_effects`` with the mean and
-        standard deviation of every effect for each chain. By default up to 100,000 effects are kept.
+        True: keep the draws of all effects. False: the result has a group ``group_effects`` with the mean and standard
+        deviation of every effect for each chain. Default: True if there are at most 100,000 effects.
 
     Results have the variables ``theta``, the family's parameters, ``group_scale``, ``group_correlation`` (if effects
     have several columns), and ``group_effect``, named by factor and level.
@@ -171,6 +171,10 @@ class MixedModel(GroupedParameters):
         return self._with(formula=formula, kept_rows=kept_rows)
 
     @property
+    def data_rows(self) -> int:
+        return self.base.user_rows.n_rows
+
+    @property
     def seen_responses(self) -> SeenResponses | None:
         return seen_responses(self.base.user_rows, self.formula, self.kept_rows, self.user_family)
 
@@ -240,18 +244,9 @@ class MixedModel(GroupedParameters):
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
         return trusted_centre(base, self.grouped, self.given_priors, start)
 
-    @cached_property
-    def factor_records(self) -> list[np.ndarray]:
-        """Return for each factor the vector of numbers that a sweep reads.
-
-        `tunamh.groups.layout.FACTOR` lists its fields.
-        """
-        learned = self.learned
-        if learned is None and "learned" not in self._facts:
-            return self._by_laplace.factor_records  # made already, to find that nothing better can be learned
-        if learned is not None and learned.records is not None:
-            return learned.records
-        centre = self.centre
+    def _factor_records(self) -> list[np.ndarray]:
+        """For each factor the vector of numbers that a sweep reads (`tunamh.groups.layout.FACTOR`)."""
+        learned, centre = self.learned, self.centre
         laws = [None] * len(self.groupings) if learned is None else zip(learned.roots, learned.offsets, strict=True)
         announce("bounding every row")
         thirds = self.grouped.thirds(centre.at)
@@ -260,12 +255,23 @@ class MixedModel(GroupedParameters):
             for f, (third, law) in enumerate(zip(thirds, laws, strict=True))
         ]
 
+    def let_go(self) -> None:
+        """Of packed rows and of what a sweep reads beside them."""
+        self._let_go("factors", "_hyper", "_packed", "supply")
+
     @cached_property
     def factors(self) -> list[Any]:
         """Return for each factor the numbers that a sweep reads, by the names of their fields."""
-        return [FACTOR.views(record) for record in self.factor_records]
+        own, at = self._hyper, int(self._hyper[0])
+        starts = COMMON.views(own, at).factor_start.astype(int)
+        return [FACTOR.views(own, at + start) for start in starts]
 
     def _pack(self) -> np.ndarray | GatheredRows:
+        learned = self.learned
+        if learned is None and "learned" not in self._facts:
+            return self._by_laplace.rows
+        if learned is not None and learned.packed is not None:
+            return learned.packed.rows
         centre, factors = self.centre, self.factors
         width, first = self.rows_of.y_column, factors[0]
         bounds = np.empty(self.n_rows)
@@ -275,7 +281,7 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.predictors)
+            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.base.family.predictors)
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
@@ -283,9 +289,14 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def _hyper(self) -> np.ndarray:
+        learned = self.learned
+        if learned is None and "learned" not in self._facts:
+            return self._by_laplace._hyper  # made already, to find that nothing better can be learned
+        if learned is not None and learned.packed is not None:
+            return learned.packed.numbers
         centre, form = self.centre, self.base.row_layout.form
         expansion = pack(
-            self.factor_records,
+            self._factor_records(),
             n_scales=self.m,
             all_groups=sum(one.groups for one in self.groupings),
             most_effects=max(one.q for one in self.groupings),
@@ -318,7 +329,7 @@ class MixedModel(GroupedParameters):
 
     def why_own_kernel(self) -> str:
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
-        return f"common parameters and scales together, then each group by itself: {groups}"
+        return f"common parameters and scales together, then each group separately: {groups}"
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
         none = self.scaled_prior or any(one.df for one in self.groupings)  # it is that of normal effects
@@ -348,12 +359,9 @@ class MixedModel(GroupedParameters):
                 if known
                 else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
             )
-            P = np.linalg.pinv(numbers.convex + precision_at(one, scales)[0])
             cross = self.centre.sums.factors[k].cross
             slope = numbers.gradient + np.einsum("gaj,j->ga", cross, state[:p] - self.centre.at.common)
-            drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
-            drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
-            drawn[~one.free] = 0.0
+            drawn = _start_of_effects(one, numbers, precision_at(one, scales)[0], slope, rng)
             state[scales_at : scales_at + one.scales] = scales[: one.scales]
             state[effects_at : effects_at + drawn.size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
@@ -374,3 +382,18 @@ class MixedModel(GroupedParameters):
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.user_family!r}, {self.p} common parameters, {groups})"
+
+
+def _start_of_effects(
+    one: Grouping, numbers: Any, Q: np.ndarray, slope: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draws around the conditional means of the quadratic; of related levels in their basis."""
+    if one.related is not None:
+        P = numbers.basis_curvature + Q[0, 0]
+        mean = (numbers.basis_curvature * numbers.basis_mode - numbers.basis.T @ slope[:, 0]) / P
+        return (numbers.basis @ (mean + rng.standard_normal(len(P)) / np.sqrt(P)))[:, None]
+    P = np.linalg.pinv(numbers.convex + Q)
+    drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
+    drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
+    drawn[~one.free] = 0.0
+    return drawn

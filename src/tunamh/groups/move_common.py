@@ -16,6 +16,7 @@ from .conditionals import End, copy_given, fill_cubics, fill_distances, fill_giv
 from .kernel_common import ALL_ROWS, Move, closed_prior, length_of, precision, rows_of
 from .layout import scale_table_at
 from .one_effect import sum_over_groups
+from .related import add_given_scales
 from .roles import PROPOSE_COMMON, MoveRows, ProposeCommon, propose_at, turn_at
 from .scale_table import WIDE, propose_by_table
 from .share import into_share, out_of_share, share_about
@@ -132,20 +133,10 @@ def _propose_common(rng, turn, shift):
 
 
 @helper
-def _propose_given_scales(rng, turn, Q):
-    """Common parameters by their Gaussian law at these scales, which stay: ``E`` is quadratic in ``b`` given lambda.
-
-    Where scales are known badly, the law about the mode is too narrow for an intercept at larger ones. Returns the log
-    ratio of proposing back and forth; nothing moves where the Hessian is not positive definite.
-    """
-    factor, centre, state, there = turn.factor, turn.common.centre, turn.state, turn.there
+def _add_given_scales(turn, Q, gradient, S):
+    """What groups add to gradient and Hessian in ``b``, their effects integrated out at these scales."""
+    factor = turn.factor
     p, q = factor.p, factor.n_effects
-    gradient, S = np.empty(p), np.empty((p, p))
-    prior, hessian = factor.prior_gradient, factor.common_hessian
-    for i in range(p):
-        gradient[i] = prior[i] + turn.slope[i]
-        for j in range(p):
-            S[i, j] = hessian[i, j]
     mean, C, solved = np.empty(q), np.empty((q, q)), np.empty(q)
     cross, mode, free = factor.cross, factor.mode, factor.free
     for g in range(factor.groups):
@@ -161,6 +152,27 @@ def _propose_given_scales(rng, turn, Q):
             for i in range(p):
                 for a in range(q):
                     S[i, j] -= cross[a, i, g] * solved[a]
+
+
+@helper
+def _propose_given_scales(rng, turn, Q):
+    """Common parameters by their Gaussian law at these scales, which stay: ``E`` is quadratic in ``b`` given lambda.
+
+    Where scales are known badly, the law about the mode is too narrow for an intercept at larger ones. Returns the log
+    ratio of proposing back and forth; nothing moves where the Hessian is not positive definite.
+    """
+    factor, centre, state, there = turn.factor, turn.common.centre, turn.state, turn.there
+    p = factor.p
+    gradient, S = np.empty(p), np.empty((p, p))
+    prior, hessian = factor.prior_gradient, factor.common_hessian
+    for i in range(p):
+        gradient[i] = prior[i] + turn.slope[i]
+        for j in range(p):
+            S[i, j] = hessian[i, j]
+    if factor.n_related > 0:
+        add_given_scales(factor, turn.kappa[0], Q[0, 0], gradient, S)
+    else:
+        _add_given_scales(turn, Q, gradient, S)
     cholesky(S, p)
     for i in range(p):
         if not S[i, i] > 0.0:
@@ -181,7 +193,7 @@ def _propose_given_scales(rng, turn, Q):
 
 
 @helper
-def _beta(totals, distances):
+def rows_beside(totals, distances):
     """How many more rows than need be are drawn: few bring little noise. Symmetric, as the distances are."""
     move_bound = 0.0
     for g in range(distances.size):
@@ -238,7 +250,10 @@ def _propose(rng, turn, eps, Q):
 
 @helper
 def propose_kinds(rng, turn, eps, Q):
-    """By `_propose`, in the coordinate of a share or in that of its logit: a choice that knows nothing of the state."""
+    """By `_propose`, in the coordinate of a share or in that of its logit: a choice that knows nothing of the state.
+
+    What is no number in ``there`` is a rejection.
+    """
     factor, common, state, there = turn.factor, turn.common, turn.state, turn.there
     at = common.share_at
     width = _width(factor, at) if at >= 0 else 0.0
@@ -246,14 +261,15 @@ def propose_kinds(rng, turn, eps, Q):
         return _propose(rng, turn, eps, Q)
     own, logit = share_about(at, common.centre[at], width * width), state[at]
     here_slope = into_share(own, state)
-    if math.isnan(here_slope):
-        return _propose(rng, turn, eps, Q)
+    if math.isnan(here_slope):  # from where no move in shares arrives: it stays
+        there[at] = np.nan
+        return 0.0, False
     there[at] = state[at]
     log_q, laplace = _propose(rng, turn, eps, Q)
     state[at] = logit
     there_slope = out_of_share(own, there)
     if math.isnan(there_slope):
-        there[at] = np.nan  # a rejection
+        there[at] = np.nan
         return 0.0, laplace
     return log_q + here_slope - there_slope, laplace
 
@@ -317,7 +333,7 @@ def move_common(rng, address):
     distances = np.empty(factor.n_cells)
     ends = End(state, given.leans, here_of), End(there, after.leans, there_of)
     fill_distances(factor, ends[0], ends[1], lengths, turn.away, distances)
-    beta = ALL_ROWS if turn.full else _beta(factor.bound_total, distances)
+    beta = ALL_ROWS if turn.full else rows_beside(factor.bound_total, distances)
     log_ratio, owner = np.full(1, log_rho), np.zeros(factor.n_cells, np.int64)
     table = rows_of(factor, here_of, there_of)
     move = GroupMove(state, there, table, distances, beta, turn.model, turn.work)

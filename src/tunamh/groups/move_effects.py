@@ -25,6 +25,7 @@ from .conditionals import (
 )
 from .kernel_common import ALL_ROWS, Move, length_of, precision, rows_of
 from .one_effect import WALK, Round, Walk, propose_single
+from .related import draw_pulls
 from .roles import MoveRows, turn_at
 
 
@@ -80,6 +81,8 @@ def move_effects(rng, address):
     for j in range(p):
         b[j] = state[j] - common.centre[j]
     precision(factor, common, state, root, Q)
+    if factor.n_related > 0:
+        draw_pulls(rng, factor, Q[0, 0], state, given.slopes[0], turn.weights)
     length = length_of(factor.metric, b, b, 0.0)
     lengths = (length, 0.0, 2.0 * length)
     cubics, cubics_there = np.zeros(G), np.zeros(G)
@@ -97,7 +100,7 @@ def move_effects(rng, address):
         moving[g] = free[g] > 0.0
     while left > 0.0:
         walk = Walk(rng.random(), math.exp(rng.random() - 0.7))
-        if q == 1 and factor.df == 0.0:
+        if q == 1 and factor.df == 0.0 and factor.n_related == 0:
             propose_single(rng, turn, Q[0, 0], walk, of_groups)
         else:
             _propose_several(rng, turn, Q, walk, of_groups)

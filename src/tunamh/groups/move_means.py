@@ -40,6 +40,7 @@ def _move_against_common(rng, turn, Q):
     factor, common, model, state, there = turn.factor, turn.common, turn.model, turn.state, turn.there
     q, r = factor.n_effects, factor.n_between
     columns, effects, weights = factor.between, factor.between_effects, factor.between_weights
+    pulls = factor.between_pulls
     if factor.df > 0.0:
         gram = _weighted_gram(weights, turn.weights)
     else:
@@ -59,7 +60,7 @@ def _move_against_common(rng, turn, Q):
         own[i] += beside[at] * (state[at] - common.centre[at])
         S[i, i] += beside[at]
         middle[i] = own[i]
-        line, w = Q[int(effects[i])], weights[i]
+        line, w = Q[int(effects[i])], pulls[i]
         for g in range(factor.groups):
             v, push = own_effects(factor, state, g), 0.0
             for a in range(q):

@@ -9,7 +9,7 @@ import numpy as np
 from ..compiled import BAD_RATIO, NO_FAULT, helper, part
 from .conditionals import own_effects
 from .covariance import fill_precision
-from .kernel_common import log_prior_of_scales, log_student_t, tau_of
+from .kernel_common import log_prior_of_scales, log_student_t, squares_related, tau_of
 from .one_effect import squares_single
 from .roles import MoveScales, turn_at
 
@@ -37,7 +37,9 @@ def move_scales(rng, address):
     factor, state = turn.factor, turn.state
     q = factor.n_effects
     squares, root, Q = np.zeros((q, q)), np.empty((q, q)), np.empty((q, q))
-    if q == 1:
+    if factor.n_related > 0:
+        squares[0, 0] = squares_related(factor, state)
+    elif q == 1:
         squares[0, 0] = squares_single(factor, state)  # effects that are not free are zero
     else:
         for g in range(factor.groups):

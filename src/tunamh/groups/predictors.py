@@ -148,7 +148,9 @@ class Predictors:
         """Along the effects of a factor: third derivatives (n), these with the common columns (n, p), fourth (n)."""
         s = self.directions[f]
         twice = np.einsum("a,b,abcn->cn", s, s, weight * self.derivatives(eta, rows.y)[2])
-        beside = [self.derivatives(eta + sign * _STEP * s[:, None], rows.y)[2] for sign in (1, -1)]
+        move = np.zeros((len(eta), 1))
+        move[: len(s), 0] = _STEP * s
+        beside = [self.derivatives(eta + sign * move, rows.y)[2] for sign in (1, -1)]
         fourth = weight * np.einsum("a,b,c,abcn->n", s, s, s, beside[0] - beside[1]) / (2 * _STEP)
         mixed = sum(t[:, None] * a for a, t in zip(self.columns(rows), twice, strict=True))
         return s @ twice, np.ascontiguousarray(mixed), fourth
@@ -168,7 +170,7 @@ class Predictors:
         if self.one:
             return second_order_constants(self.family, y, eta[0], radius)
         longest = np.maximum(radius, _SHORTEST)
-        white = np.eye(len(eta))[:, None, :] * longest[None, :, None]
+        white = np.eye(self.family.predictors)[:, None, :] * longest[None, :, None]
         return self.family.cubic_bounds(y, eta, white, 1.0) / longest**3
 
     @property
@@ -193,8 +195,8 @@ class Predictors:
     def fill_centre(self, columns: Any, eta: np.ndarray, y: np.ndarray) -> None:
         """What packed rows hold of the centre: predictors, gradients, and the Hessians' lower triangles."""
         gradient, hessian, _ = self.derivatives(eta, y)
-        columns.eta[:], columns.gradient[:] = eta.T, gradient.T
-        columns.hessian[:] = hessian[np.tril_indices(len(eta))].T
+        columns.eta[:], columns.gradient[:] = eta[: len(gradient)].T, gradient.T
+        columns.hessian[:] = hessian[np.tril_indices(len(gradient))].T
 
 
 def positive_part(hessian: np.ndarray) -> np.ndarray:

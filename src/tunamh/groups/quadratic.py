@@ -6,6 +6,7 @@ import numpy as np
 
 from .covariance import precision_of
 from .grouping import Grouping
+from .relation import Basis
 from .sums import DataSums, OfFactor
 
 _MOST_FALL = 4.0  # of a group's energy, by its quadratic
@@ -21,6 +22,28 @@ def precision_at(one: Grouping, scales: np.ndarray) -> tuple[np.ndarray, float]:
         return precision_of(scales, one.q)
     moved = float(scales.sum())
     return one.known * np.exp(-2.0 * moved), 2.0 * one.q * moved
+
+
+def usual_precision(one: Grouping, scales: np.ndarray) -> np.ndarray:
+    """Of every group's own effects, as if its level had no relatives: `precision_at` where it has none."""
+    Q, _ = precision_at(one, scales)
+    return Q if one.related is None else Q / one.related.variances[:, None, None]
+
+
+def squares_of(one: Grouping, effects: np.ndarray) -> np.ndarray:
+    """``sum v v'`` over the groups that have effects, or ``v'K^-1 v`` of related levels."""
+    own = effects[one.free] if one.related is None else one.related.whitened(effects)
+    return own.T @ own
+
+
+def slopes_of_prior(one: Grouping, effects: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """``Q v`` of every group, or ``Q K^-1 v``."""
+    return (effects if one.related is None else one.related.precision @ effects) @ Q
+
+
+def basis_of(one: Grouping, convex: OfFactor) -> Basis | None:
+    """In which related levels have nothing to do with each other, given these curvatures."""
+    return None if one.related is None else one.related.basis(np.maximum(convex.curvature[:, 0, 0], 0.0))
 
 
 def inverses(H: np.ndarray, Q: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ def refuse(base: GLM, form: Any) -> None:
     """What a sweep does not sample."""
     if isinstance(form, Df):
         raise NotApplicable(
-            f"group effects beside unknown degrees of freedom ask for an unknown scale: {base.user_family!r}."
+            f"a model with group effects and unknown degrees of freedom needs an unknown scale: {base.user_family!r}."
         )
     if base._prior.mixture is not None and not may_be_nested(base):
         raise NotApplicable(
@@ -47,8 +47,8 @@ def refuse_flat_scales(base: GLM, groupings: list[Grouping]) -> None:
         if one.laws is None or not is_flat(one.laws):
             continue
         name = f"the scale of {one.name}"
-        if one.df:
-            refuse_flat(name, "it is taken for normal effects only")
+        if one.df or one.related is not None:
+            refuse_flat(name, "it is taken for normal effects of unrelated levels only")
         if len(groupings) > 1 or one.q > 1 or not base.family.squared:
             refuse_flat(name, "it is taken for one factor with one column of effects beside Gaussian errors only")
         free, form = without_prior(base.coefficient_prior), base.row_layout.form
@@ -117,7 +117,8 @@ def _predictor_of(base: GLM, one: Grouping) -> int:
         before = [extra.name for extra in extras].index(one.parameter)
         at = len(base.row_layout.names) + sum(extra.size for extra in extras[:before])
     terms = base.observations.design.terms  # type: ignore[attr-defined]
-    (found,) = {term.predictor for term in terms if term.start == at}
+    moving = [term for term in terms if term.predictor < base.family.predictors]  # without columns of the data
+    (found,) = {term.predictor for term in moving if term.start == at}
     return int(found)
 
 

@@ -14,7 +14,7 @@ from .conditionals import Given
 from .kernel_common import FactorTurn, Move
 from .layout import COMMON, FACTOR
 
-PROPOSE_COMMON, MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, MOVE_MEANS = range(5)
+PROPOSE_COMMON, MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, MOVE_MEANS, MOVE_TOGETHER = range(6)
 """Places of the parts of a sweep in ``parts`` of a turn."""
 
 _real, _whole, _flag, _vector, _matrix = KINDS.real, KINDS.whole, KINDS.flag, KINDS.vector, KINDS.matrix

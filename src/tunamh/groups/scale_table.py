@@ -49,9 +49,11 @@ def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarra
 
     def at(log_scale: float) -> tuple[float, np.ndarray, np.ndarray]:
         point = np.array([log_scale])
+        if marginal.priors.tau_at >= 0:
+            energy, b, hessian = marginal.settled(point)
+            return energy, b, np.linalg.cholesky(hessian)
         energy, b, hessian = marginal.solve(point)
-        root = np.linalg.cholesky(hessian)
-        return energy + marginal.priors.energy(marginal.f, point, marginal.at.common), b, root
+        return energy + marginal.priors.energy(marginal.f, point, marginal.at.common), b, np.linalg.cholesky(hessian)
 
     def log_mass(found: tuple[float, np.ndarray, np.ndarray]) -> float:
         return -found[0] - float(np.log(np.diag(found[2])).sum())

@@ -7,8 +7,8 @@ not the logit. So any proposal of (A) may be made with
 
 in the place of the logit ``z``. With 1 in the place of 1.4 the slope of ``u`` in ``z`` is 1 at the centre, and the
 Gaussian law stands there as it is; effects make the law of a share wider than that. A proposal ratio in ``u`` becomes
-one in ``z`` by ``log u'(here) - log u'(there)``; what is no share at all is
-rejected. ``pi_0`` lies below the centre's share, as the mode of a share lies below that of its logit.
+one in ``z`` by ``log u'(here) - log u'(there)``. What is no share at all is rejected, and so is every such move of a
+logit that is too far off. ``pi_0`` lies below the centre's share, as the mode of a share lies below that of its logit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from ..compiled import helper
 
 _FARTHEST = 30.0
-"""Logits further from 0 than this are moved as they are: shares there are lost to rounding."""
+"""Logits further from 0 than this stay where they are: shares there are lost to rounding."""
 
 _WIDER = 1.4
 

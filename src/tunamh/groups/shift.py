@@ -22,6 +22,7 @@ from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from .conditionals import closed_energy, log_volume, place
 from .one_effect import dot_over_groups, energy_single, push_single
+from .related import add_related
 
 
 @helper
@@ -114,7 +115,9 @@ def fill_shift(turn, eps, gradient, shift):
     for j in range(n):
         gradient[j] = prior[j] + (slope[j] if j < p else 0.0)
     of_scales = window(gradient, first, moved)
-    if factor.n_effects == 1 and factor.df == 0.0:
+    if factor.n_related > 0:
+        add_related(factor, moved, kappa[0], eps[0], gradient, of_scales)
+    elif factor.n_effects == 1 and factor.df == 0.0:
         _add_single(factor, moved, kappa[0], eps[0], gradient, of_scales)
     else:
         _add_several(factor, moved, turn.weights, kappa, eps, gradient, of_scales)

@@ -103,7 +103,7 @@ class GroupedRows:
         """All K of them, (K, n)."""
         eta = self.seen.of(rows, at.common)
         for (codes, Z), effects, s in zip(self.of(rows), at.effects, self.seen.directions, strict=True):
-            eta += s[:, None] * np.einsum("ij,ij->i", Z, effects[codes])
+            eta[: len(s)] += s[:, None] * np.einsum("ij,ij->i", Z, effects[codes])
         return eta
 
     def map(self, function: Callable[[Rows, np.ndarray, np.ndarray], Any], at: Point) -> Any:

@@ -30,14 +30,13 @@ from .move_common import move_common, propose_common, times_common
 from .move_effects import move_effects
 from .move_means import move_means
 from .move_scales import move_scales
+from .move_together import move_together
 from .prior_scales import draw_prior_scales
-from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, move_at, scales_at
+from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, MOVE_TOGETHER, move_at, scales_at
 
 PARTS = (propose_common, move_common, move_effects, move_scales, move_means)
-"""In the order of their places (`tunamh.groups.roles`)."""
+"""In the order of their places (`tunamh.groups.roles`); models with related levels have one more."""
 
-PARTS_WITH_SCALES = (propose_common_and_scales, *PARTS[1:])
-"""The same where the prior of the common parameters has unknown scales."""
 
 _FULL, _RHO = range(2)  # knobs
 _ON_ALL_ROWS, _ALONE = 1.0, 2.0  # values of the first: decide on all rows; move the effects alone
@@ -153,6 +152,12 @@ def _sweep(rng, place, model, stream, own, work, statistics):
                 laplace_moves += 1.0
             rows += first.rows
             worst = max(worst, first.worst)
+        if factor.n_related > 0:
+            together = move_at(parts[MOVE_TOGETHER])(rng, address)
+            if together.fault != NO_FAULT:
+                return together.fault
+            rows += together.rows
+            worst = max(worst, together.worst)
         second = move_at(parts[MOVE_EFFECTS])(rng, address)
         if second.fault != NO_FAULT:
             return second.fault
@@ -188,6 +193,13 @@ def _nearer(knobs, acceptance):
     knobs[_RHO] = 1.0 - min(max(keep, 0.01), 1.0)
 
 
+def _parts_of(target: Any) -> tuple[Part, ...]:
+    """`PARTS`; where the prior has unknown scales, (A) moves these, too; related levels have one more."""
+    first = propose_common_and_scales if target.scaled_prior else propose_common
+    more = (move_together,) if any(one.related for one in target.groupings) else ()
+    return (first, *PARTS[1:], *more)
+
+
 @dataclass(frozen=True)
 class Sweep(Kernel):
     """Common parameters and scales together, then every group by itself: what a model with groups is sampled by.
@@ -198,7 +210,7 @@ class Sweep(Kernel):
     full: bool = False
 
     def parts_ahead(self) -> tuple[Part, ...]:
-        return move_common, propose_common, move_effects, _sweep, move_scales
+        return move_common, propose_common, move_effects, _sweep, move_means, move_scales
 
     def bind(self, target: Any) -> ReadyKernel:
         prior = target.prior_of_common
@@ -212,7 +224,7 @@ class Sweep(Kernel):
             adapt=_nearer,
             adapts_to="laplace_acceptance",
             log_prior=(prior.log_prior, prior.hyper),
-            parts=PARTS_WITH_SCALES if target.scaled_prior else PARTS,
+            parts=_parts_of(target),
         )
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from .bounds import box_bound, slope_constant, supremum_near
 from .convexity import curved_downwards
-from .derivatives import Derivatives, derivatives
+from .derivatives import Derivatives, derivatives, derivatives_to
 from .interval import Interval
 from .jet import Jet
 from .rounding import least_rounding
 from .traced import CannotBound
+from .where import first_lost
 
 __all__ = [
     "CannotBound",
@@ -18,6 +19,8 @@ __all__ = [
     "box_bound",
     "curved_downwards",
     "derivatives",
+    "derivatives_to",
+    "first_lost",
     "least_rounding",
     "slope_constant",
     "supremum_near",

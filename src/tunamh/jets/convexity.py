@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .interval import Interval
-from .jet import Index, expand
+from .jet import expand
+from .series import Index
 
 _STEPS = np.r_[-np.geomspace(30.0, 0.25, 8), 0.0, np.geomspace(0.25, 30.0, 8)]
 _FEW_STEPS = np.array([-3.0, -1.0, -0.3, 0.0, 0.3, 1.0, 3.0])

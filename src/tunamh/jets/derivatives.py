@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .jet import Index, expand
+from .jet import expand
+from .series import Index
 
 
 class Derivatives(NamedTuple):
@@ -20,13 +21,23 @@ class Derivatives(NamedTuple):
     third: np.ndarray
 
 
-def derivatives(energy: Callable[..., Any], predictors: Sequence[Any], y: Any) -> Derivatives:
-    """Of ``energy(eta_1, ..., eta_K, y)``; a predictor is one number per row, or one for all rows."""
+def derivatives(
+    energy: Callable[..., Any], predictors: Sequence[Any], y: Any, known: Sequence[np.ndarray] = ()
+) -> Derivatives:
+    """Of ``energy(eta_1, ..., eta_K, *known, y)``; a predictor is one number per row, or one for all rows."""
     y = np.asarray(y, dtype=np.float64)
     values = [np.asarray(eta, dtype=np.float64) for eta in predictors]
     shape = np.broadcast_shapes(y.shape, *(eta.shape for eta in values))
-    jet = expand(energy, values, y, 3)
+    jet = expand(energy, values, y, 3, known)
     return Derivatives(*(partials(len(values), order, shape, jet.derivative) for order in range(4)))
+
+
+def derivatives_to(
+    most: int, energy: Callable[..., Any], predictors: np.ndarray, y: np.ndarray, known: Sequence[np.ndarray] = ()
+) -> list[np.ndarray]:
+    """Those of the orders 1 to ``most``."""
+    jet = expand(energy, list(predictors), y, most, known)
+    return [partials(len(predictors), order, y.shape, jet.derivative) for order in range(1, most + 1)]
 
 
 def partials(size: int, order: int, shape: tuple[int, ...], read: Callable[[Index], Any]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,13 @@ def _slack(end: np.ndarray) -> np.ndarray:
     slack *= RELATIVE
     slack += ABSOLUTE
     return slack
+
+
+def joined(parts: Sequence[Interval]) -> Interval:
+    """One behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return _made(np.concatenate([part.low for part in parts]), np.concatenate([part.high for part in parts]))
 
 
 def as_interval(value: Any) -> Interval:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from scipy.special import erfcx, gammaln, log_ndtr, ndtr, polygamma, psi
+from scipy.special import erfcx, gammaln, log_ndtr, ndtr
 
 from .elementary import Elementary, Orders
 from .interval import RELATIVE, Interval, outward
+from .polygamma import polygamma_to
 
 _FAR = 40.0
 """Beyond it the normal density, times any polynomial met here, is less than the smallest float."""
@@ -19,7 +20,7 @@ _FAR = 40.0
 
 
 def _gammaln(x: np.ndarray, order: int) -> Orders:
-    return [gammaln(x), psi(x), polygamma(1, x), polygamma(2, x), polygamma(3, x)][: order + 1]
+    return [gammaln(x), *polygamma_to(x, order)]
 
 
 def _gammaln_noise(x: np.ndarray, values: Orders) -> Orders:

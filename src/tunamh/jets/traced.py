@@ -7,6 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .where import WATCHER, line_of_user
+
 
 class CannotBound(TypeError):
     """The energy uses an operation for which no bounds are known; the message says what to write instead."""
@@ -47,7 +49,11 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
                 ufunc.__name__ if method == "__call__" and not options else f"{ufunc.__name__} with {method}/options"
             )
         with np.errstate(all="ignore"):  # infinite ends are part of the arithmetic
-            return rule(*inputs)
+            result = rule(*inputs)
+        watcher = WATCHER.get()
+        if watcher is not None:
+            watcher(ufunc.__name__, result)
+        return result
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> NoReturn:
         refuse(function.__name__)
@@ -106,4 +112,6 @@ def refuse(operation: str) -> NoReturn:
         from .rules import RULES
 
         advice = "known are " + ", ".join(sorted(ufunc.__name__ for ufunc in RULES))
-    raise CannotBound(f"the energy uses {operation}, which cannot be bounded: {advice}.")
+    line = line_of_user()
+    where = "" if line is None else f" in {line}"
+    raise CannotBound(f"the energy uses {operation}{where}, which cannot be bounded: {advice}.")

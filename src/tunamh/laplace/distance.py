@@ -80,7 +80,7 @@ class LaplaceDistance:
         """What a person who would use the approximation must be told, if anything."""
         said, bound = self.off, self.total_variation
         if bound is not None and bound > WIDEST:
-            said = [f"its total variation distance from the posterior is bounded by {_bound(bound)} only", *said]
+            said = [f"its total variation distance from the posterior may be as large as {_bound(bound)}", *said]
         return "; ".join(said) if said else None
 
     @property
@@ -105,7 +105,7 @@ class LaplaceDistance:
         if self.off:
             return "It is not accurate enough here."
         if 2.0 * max(self.shift_error.max(), self.ratio_error.max()) > WIDEST:
-            return "More draws would tell whether it is accurate enough."
+            return "More draws are needed to see whether it is accurate enough."
         if self.total_variation is None or self.total_variation > WIDEST:
             return "It is accurate enough for means and standard deviations."
         return "It is accurate enough here."

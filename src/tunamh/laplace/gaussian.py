@@ -79,7 +79,7 @@ def supported_draws(target: Any, law: LaplaceGaussian, n: int, rng: np.random.Ge
         kept = np.concatenate([kept, points[_in_support(target, points)]])
         if len(kept) >= n:
             return kept[:n]
-    raise NotApplicable("nearly all of Laplace's law lies outside the prior's support.")
+    raise NotApplicable("nearly all of Laplace's approximation is outside the support of the prior.")
 
 
 def _in_support(target: Any, points: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from ..process.whole_files import NO_FOLLOW, locked, remove_unfinished, replace_
 from .errors import CacheError
 from .records import Record, as_bytes, read
 
-COMPUTES = f"{DRAWS}/1"
+COMPUTES = f"{DRAWS}/2"
 """Of the version that computes: records of another one are thrown away. The second number counts changes here."""
 
 _HEADER, _RULES = "cache.json", "forgotten.json"
@@ -36,7 +36,7 @@ class Cache:
             raise TypeError(f"cache must be the name of a folder, such as 'flights.tunamh', got {shown(path)}.")
         self.path = Path(path)
         if self.path.exists() and not (self.path / _HEADER).is_file() and any(self.path.iterdir()):
-            raise CacheError(f"{self.path} is no cache of tunamh and is not empty: choose another name.")
+            raise CacheError(f"the folder {self.path} is not empty and is not a cache of tunamh: choose another name.")
 
     @property
     def is_there(self) -> bool:
@@ -66,7 +66,7 @@ class Cache:
         file = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | NO_FOLLOW, 0o644)
         try:
             if not locked(file):
-                raise CacheError(f"another process writes to {self.path}: wait until it is done, or end it.")
+                raise CacheError(f"another process writes to {self.path}: wait until it has finished, or stop it.")
             yield
         finally:
             os.close(file)
@@ -92,8 +92,8 @@ class Cache:
         found = self._json(_RULES)
         if not isinstance(found, list) or not all(isinstance(one, dict) and "where" in one for one in found):
             raise CacheError(
-                f"{path} says which rows are forgotten, and it cannot be read: put it back from a copy, or delete it "
-                "and ask tunamh.forget again."
+                f"{path} says which rows are forgotten, and it cannot be read: restore it from a copy, or delete "
+                "it and call tunamh.forget again."
             )
         return found
 
@@ -112,8 +112,8 @@ class Cache:
             replace_whole(path, data)
         except OSError as error:
             raise CacheError(
-                f"{path} could not be written ({error.strerror or error}). What was written before is whole: make "
-                "room or mend the disk, and run the same script again."
+                f"{path} could not be written ({error.strerror or error}). Files that were written before are not "
+                "damaged: free some space or repair the disk, and run the same script again."
             ) from error
 
 

@@ -22,7 +22,7 @@ def journal_of(cache: Any, model: int | None = None) -> Journal:
         raise CacheError(f"the cache {opened.path} has no model yet: call tunamh.regression with its rows first.")
     if model is None and len(found) > 1:
         named = "; ".join(f"{k}: {one.about.get('formula')} ({one.about.get('family')})" for k, one in enumerate(found))
-        raise ValueError(f"the cache {opened.path} has {len(found)} models: say model=, one of {named}.")
+        raise ValueError(f"the cache {opened.path} has {len(found)} models: set model= to one of {named}.")
     number = 0 if model is None else whole_number("model", model, 0)
     if number >= len(found):
         raise ValueError(f"model must be below {len(found)}, the number of models of this cache, got {number}.")
@@ -30,16 +30,16 @@ def journal_of(cache: Any, model: int | None = None) -> Journal:
 
 
 def history(cache: Any, *, model: int | None = None) -> Any:
-    """Return how the coefficients moved as rows came in.
+    """Return a table that shows how the coefficients changed when rows were added.
 
-    One row for each coefficient and each run that had other rows than the run before: the mean and the standard
-    deviation of the Gaussian from which proposals were made. These come from sums over all rows of that day, and
-    `tunamh.summary` of the draws of that day agrees with them as far as the posterior is Gaussian.
+    The table has one line for each coefficient and each run whose rows differ from the rows of the run before. ``mean``
+    and ``sd`` are those of the Gaussian approximation of the posterior of that day, computed from sums over all rows.
+    `tunamh.summary` of the draws of that day has nearly the same numbers if the posterior is nearly Gaussian.
 
     Parameters
     ----------
     cache : str or path
-        The folder that was given to `tunamh.open_rows`.
+        The folder that you passed to `tunamh.open_rows`.
     model : int, optional
         The number of the model, if the cache has several.
 
@@ -66,12 +66,12 @@ def history(cache: Any, *, model: int | None = None) -> Any:
 
 
 def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> Any:
-    """Return which rows are in a posterior: the row groups, their digests, and how many rows were forgotten.
+    """Return a table of the rows that a posterior uses, by row group.
 
     Parameters
     ----------
     cache : str or path
-        The folder that was given to `tunamh.open_rows`.
+        The folder that you passed to `tunamh.open_rows`.
     night : int, optional
         The number of the run in `tunamh.history`. Default: the last one.
     model : int, optional
@@ -80,9 +80,10 @@ def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> 
     Returns
     -------
     pandas.DataFrame
-        One row for each row group: ``file``, ``row_group``, ``digest``, ``rows`` (in the posterior), ``forgotten``, and
-        the first and the last night on which just these rows were there. ``attrs`` has the ``date``, the number of
-        ``rows``, the ``data`` fingerprint that results of this run carry, and the conditions of `tunamh.forget`.
+        One row for each row group: ``file``, ``row_group``, ``digest``, ``rows`` (the number of rows in the posterior),
+        ``forgotten`` (the number of forgotten rows), and the first and the last night with exactly these rows.
+        ``attrs`` has the ``date``, the number of ``rows``, ``data`` (the fingerprint of the data, which the result of
+        this run also has), and the conditions of `tunamh.forget`.
     """
     import pandas as pd
 
@@ -99,14 +100,14 @@ def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> 
 
 
 def plot_history(cache: Any, *, coefficients: Any = None, model: int | None = None, axes: Any = None) -> Any:
-    """Plot how the coefficients moved as rows came in: the mean and a band of two standard deviations for each.
+    """Plot how the coefficients changed when rows were added: the means, with bands of two standard deviations.
 
     Parameters
     ----------
     cache : str or path
-        The folder that was given to `tunamh.open_rows`.
+        The folder that you passed to `tunamh.open_rows`.
     coefficients : list of str, optional
-        Those to show. Default: the first twelve.
+        The coefficients to plot. Default: the first twelve.
     model : int, optional
         The number of the model, if the cache has several.
     axes : array of matplotlib axes, optional
@@ -123,7 +124,7 @@ def plot_history(cache: Any, *, coefficients: Any = None, model: int | None = No
     names = known[:_MOST_SHOWN] if coefficients is None else list(coefficients)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise ValueError(f"no coefficient is called {shown(unknown[0])}; they are {', '.join(known)}.")
+        raise ValueError(f"there is no coefficient {shown(unknown[0])}; the coefficients are {', '.join(known)}.")
     axes = _axes(len(names)) if axes is None else np.ravel(axes)
     for axis, name in zip(axes, names, strict=False):
         _draw(axis, name, nights)

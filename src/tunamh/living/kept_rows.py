@@ -7,7 +7,9 @@ all streams of a run are independent draws by ``c_i / C``. Where the rows kept o
 and more are drawn.
 
 Kept rows are dealt out to the streams: those of chain ``k`` are numbers ``k, k + S, k + 2 S, ...`` of the shuffled
-list, with ``S`` the number of shares; the measure of Laplace's distance, which reads most, has several.
+list, with ``S`` the number of shares; the measure of Laplace's distance, which reads most, has several. The first 32
+rows of a piece are not dealt out: by them it was decided whether the centre stays, and rows that had a say in that
+would not be independent draws any more where it stayed.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from ..rows.gathered_rows import BlockWeights, GatheredRows
 from ..rows.pool import Pool
 from ..rows.servings import Served
 from ..rows.source import Rows
+from ..targets.expansion.foreseen import ROWS_OF_A_PIECE
 from .sums import MappedPiece
 
 SERVING = 1024
@@ -105,7 +108,9 @@ class KeptRows(GatheredRows):
         """The kept rows of every piece in the order in which this run deals them out."""
         if entropy not in self._dealt:
             rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_DEAL,)))
-            self._dealt[entropy] = [rng.permutation(len(piece.rows)) for piece in self.pieces]
+            self._dealt[entropy] = [
+                ROWS_OF_A_PIECE + rng.permutation(max(0, len(piece.rows) - ROWS_OF_A_PIECE)) for piece in self.pieces
+            ]
         return self._dealt[entropy]
 
     def _share(self, served: Served) -> tuple[list[int], int]:

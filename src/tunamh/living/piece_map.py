@@ -67,7 +67,7 @@ class PieceMap:
                 kept[here], places[here] = packed[chosen], block.start + chosen
             n_rows, weight = n_rows + len(block.y), weight + float(weights.sum()) / self.packing.temper
         if not np.isfinite([energy, total]).all():
-            raise NonFiniteEnergy("the energies or the bounds of these rows add up to no finite number.")
+            raise NonFiniteEnergy("the sum of the energies or of the bounds of these rows is not finite.")
         arrays = {
             "numbers": np.array([energy, of_rows.leverage, of_rows.longest, n_rows, weight, total, squares]),
             "gradient": gradient,

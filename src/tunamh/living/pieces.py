@@ -31,6 +31,10 @@ class PieceId(NamedTuple):
         about = (name, partition, piece.size, piece.modified, piece.group, piece.n_rows, repr(group.statistics))
         return cls(piece, hashlib.blake2b(repr(about).encode(), digest_size=10).hexdigest(), piece.path)
 
+    def copy_number(self, k: int) -> PieceId:
+        """Of a file that is there several times: rows of copies are drawn independently."""
+        return self._replace(key=hashlib.blake2b(f"{self.key} {k}".encode(), digest_size=10).hexdigest())
+
     @property
     def seed(self) -> int:
         return int(self.key, 16)

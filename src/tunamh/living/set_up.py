@@ -15,7 +15,7 @@ from ..rows.executors import in_order
 from ..rows.packing import packed_rows
 from ..rows.passes import with_progress
 from ..targets.expansion.bounds import ladder_of
-from ..targets.expansion.foreseen import foreseen_rows, why_move
+from ..targets.expansion.foreseen import ROWS_OF_A_PIECE, foreseen_rows, why_move
 from ..targets.expansion.kept import Filled, KeptExpansion, kept_expansion, kept_target
 from ..targets.expansion.one_predictor import OnePredictor
 from ..targets.expansion.taylor import TaylorTarget
@@ -35,6 +35,7 @@ _MOST_CENTRES = 5
 _INFORMATION = 0.2  # about a coefficient, of a row that has its level
 _ROWS_FOR_A_CENTRE = 100_000  # from which the first centre is taken, of pieces spread over all
 _ROWS_KEPT, _SHARE_KEPT, _LEAST_KEPT = 1 << 17, 1 / 32, 64
+_ASIDE = ROWS_OF_A_PIECE  # of these none is drawn by chains
 
 
 class Settled(NamedTuple):
@@ -60,8 +61,8 @@ def map_of(base: GLM, centre: Centre) -> PieceMap:
 
 
 def entries_of(n_rows: int, of_all: int) -> int:
-    """How many rows are kept of a piece: its share of some 131,072, or 1/32 of them where that is more."""
-    return int(max(_LEAST_KEPT, _ROWS_KEPT * n_rows / max(of_all, 1), _SHARE_KEPT * n_rows))
+    """How many rows are kept of a piece: its share of some 131,072, or 1/32 of them where that is more; and a few."""
+    return _ASIDE + int(max(_LEAST_KEPT, _ROWS_KEPT * n_rows / max(of_all, 1), _SHARE_KEPT * n_rows))
 
 
 def look_name(piece: PieceId, rules: str) -> str:
@@ -195,8 +196,8 @@ class Night:
         mode = first.modes[0]
         if not mode.found or not mode.posterior.metric().positive_definite:
             raise NotApplicable(
-                "the search for a mode did not end at one, so that there is no centre to keep: give a prior, or open "
-                "the rows without cache=."
+                "no mode was found, so there is no centre for the expansion: set a prior, or open the rows "
+                "without cache=."
             )
         return self._new_centre(mode.point, mode.posterior.metric().factor, source.n_rows, first.columns.frame)
 
@@ -264,8 +265,8 @@ class Night:
         posterior = expanded.at_centre.plus(expanded.prior_at_centre)
         if flat_direction(posterior.hessian) is not None:
             raise NotApplicable(
-                "the posterior is flat along a combination of columns: columns that are sums of others need proper "
-                "priors. Leave one of them out, or give a prior."
+                "the posterior is flat along a combination of columns: columns that are sums of other columns "
+                "need proper priors. Leave one of them out, or set a prior."
             )
 
 
@@ -287,7 +288,7 @@ def refuse_other_models(base: GLM) -> None:
     elif base.row_layout.form is not None or base.observations is not base.user_rows:
         reason = "has an unknown scale or shape, whose coordinates are chosen by the rows of all files"
     elif not base.convex:
-        reason = "may have several modes, which would have to be looked for on all rows every night"
+        reason = "may have several modes, and the search for them would need all rows every night"
     elif base.own_bounds:
         reason = "is your own, and a cache cannot tell when its functions change"
     elif base.terms.known_order is not None and base.terms.known_order < 2:

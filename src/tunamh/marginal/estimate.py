@@ -73,8 +73,8 @@ def posterior_ordinate(
     back, forth = float(to_point.accepted.mean()), float(from_point.accepted.mean())
     if not min(back, forth) > 0:
         raise NotApplicable(
-            "no proposal was accepted, so this posterior is too far from a normal law for this estimate of the "
-            "evidence: use fewer columns, or a prior that is nearer to normal."
+            "no proposal was accepted, so this posterior is too far from normal for this estimate of the "
+            "evidence: use fewer columns, or a prior that is closer to normal."
         )
     errors = _error_of_chains(to_point.accepted.reshape(chains, -1)), from_point.accepted.std() / np.sqrt(proposals)
     se = float(np.hypot(errors[0] / back, errors[1] / forth))

@@ -16,10 +16,10 @@ _ATTRIBUTE = "evidence"
 class Evidence:
     """The log marginal likelihood of a model, ``log p(y)``, with its standard error.
 
-    ``log p(y) = log integral p(y | theta) p(theta) d theta``, all constants included. ``se`` is a Monte Carlo error.
-    ``proposals`` is the number of proposals in each direction that it comes from, and ``rows`` the mean number of rows
-    that each of them read. ``acceptance`` are the mean acceptance probabilities of moves to the fixed point and away
-    from it.
+    ``log p(y) = log integral p(y | theta) p(theta) d theta``, with all constants. ``se`` is the Monte Carlo standard
+    error. ``proposals`` is the number of moves in each of the two directions (to a fixed point, and away from it).
+    ``rows`` is the mean number of rows that a move reads. ``acceptance`` has the mean acceptance probability for each
+    direction. ``data_rows`` is the number of rows of the data.
     """
 
     log_evidence: float
@@ -27,27 +27,33 @@ class Evidence:
     proposals: int
     rows: float
     acceptance: tuple[float, float]
+    data_rows: int | None = None
 
     def __str__(self) -> str:
         digits = max(1, min(3, 1 - int(np.floor(np.log10(self.se))))) if 0 < self.se < np.inf else 3
         return (
             f"log evidence {self.log_evidence:,.{digits}f}, standard error {self.se:.2g}: one pass over all rows, and "
-            f"2 x {self.proposals:,} proposals, each decided on {self.rows:,.1f} rows on average"
+            f"2 x {self.proposals:,} proposals, each of which read {self.rows:,.1f} rows on average"
         )
 
     def bayes_factor(self, other: Evidence) -> tuple[float, float]:
         """Return the Bayes factor of this model against another, and its standard error."""
+        if None not in (self.data_rows, other.data_rows) and self.data_rows != other.data_rows:
+            raise ValueError(
+                f"one model has {self.data_rows:,} rows and the other {other.data_rows:,}: a Bayes factor compares "
+                "models of the same data."
+            )
         log_factor = self.log_evidence - other.log_evidence
         factor = float(np.exp(min(log_factor, 700.0)))
         return factor, factor * float(np.hypot(self.se, other.se))
 
     def add_to(self, result: Any) -> None:
-        """Keep it in the attributes of a result, where `tunamh.compare` finds it."""
+        """Store the evidence in the attributes of a result, so that `tunamh.compare` can use it."""
         result["posterior"].attrs[_ATTRIBUTE] = json.dumps(asdict(self))
 
     @classmethod
     def of_result(cls, result: Any) -> Evidence | None:
-        """What `add_to` kept; None if there is nothing of it."""
+        """Return the evidence that `add_to` has stored in a result; None if there is none."""
         text = result["posterior"].attrs.get(_ATTRIBUTE)
         if text is None:
             return None

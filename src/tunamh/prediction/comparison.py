@@ -10,6 +10,7 @@ import numpy as np
 from .._arguments import explained, shown, whole_number
 from ..errors import NotApplicable
 from ..marginal.evidence import Evidence, posterior_probabilities
+from ..targets.families.base import Responses
 from .fitted import Fitted
 from .left_out import LeftOut, left_out
 from .stacking import stacking_weights
@@ -33,37 +34,38 @@ def compare(
 ) -> Any:
     """Compare models by how well they predict rows that they were not fitted to.
 
-    Every model predicts the same rows, left out one at a time (`tunamh.loo`). Differences of models are computed row by
-    row, so their standard errors are much smaller than those of the models.
+    The same rows are left out one at a time for every model (`tunamh.loo`). The difference of two models is computed
+    row by row, so its standard error is much smaller than the standard errors of the two models.
 
     Parameters
     ----------
     results : dict of DataTrees
-        The results of `tunamh.sample` for two models or more, by name. Each was made by `tunamh.regression` from these
-        data, with the same response.
+        The results of `tunamh.sample` for two or more models, by name. All models must come from `tunamh.regression`,
+        with these data and the same response.
     data : table
-        The fitted data: a data frame, or rows in files (`tunamh.open_rows`).
+        The data of the fit: a data frame, or rows in files (`tunamh.open_rows`).
     rows, draws, rng
         As for `tunamh.loo`.
     families : dict, optional
-        Your own families (`tunamh.family`) by the names of the models, since results keep no code.
+        Your own families (`tunamh.family`) by the names of the models, because results do not contain code.
 
     Returns
     -------
     pandas.DataFrame
-        One line for each model, the best first. ``elpd`` is the expected log predictive density of all rows, ``p`` the
-        effective number of parameters. ``elpd_diff`` is the ``elpd`` of the best model minus that of this one, and
-        ``se_diff`` the standard error of this difference; ``subsampling_se_diff`` is the part of it that comes from the
-        subsample. ``weight`` is the model's share in the mixture of the models that predicts best (stacking); it is
-        missing with more than 10 million rows. ``se`` is the standard error of ``elpd``, ``large_k`` the number of rows
-        with an unreliable value. If all results have their evidence (`tunamh.evidence`), ``log_evidence``, its standard
-        error and ``probability``, the posterior probability of the model if all were equally probable before, are
-        added. The lines below the table (``attrs["notes"]``) say what it means.
+        One line for each model, the best model first. ``elpd`` is the expected log predictive density of all rows, and
+        ``p`` is the effective number of parameters. ``elpd_diff`` is the ``elpd`` of the best model minus the ``elpd``
+        of this model. ``se_diff`` is the standard error of this difference, and ``subsampling_se_diff`` is the part of
+        this error that comes from the subsample. ``weight`` is the model's share in the mixture of the models that
+        predicts best (stacking); it is missing if there are more than 10 million rows. ``se`` is the standard error of
+        ``elpd``. ``large_k`` is the number of rows with an unreliable value. If all results contain their evidence
+        (`tunamh.evidence`), there are three more columns: ``log_evidence``, ``log_evidence_se``, and ``probability``,
+        the posterior probability of the model if all models have the same prior probability. The lines below the table
+        (``attrs["notes"]``) give the answer in words.
 
     Raises
     ------
     NotApplicable
-        As for `tunamh.loo`, or the models have different responses or weights.
+        As for `tunamh.loo`, or if the models have different responses or weights.
     """
     if not isinstance(results, dict) or len(results) < 2:
         raise TypeError(
@@ -72,17 +74,22 @@ def compare(
     given = dict(families or {})
     fits = {str(name): Fitted.open(one, draws, given.pop(name, None), by_chain=True) for name, one in results.items()}
     if given:
-        raise ValueError(f"families names {next(iter(given))!r}, which is no model: {', '.join(fits)} are.")
+        raise ValueError(
+            f"families= names {next(iter(given))!r}, which is not one of the models: {', '.join(fits)} are."
+        )
     refuse_different_responses(fits)
+    refuse_different_values(results)
     found = left_out(fits, data, whole_number("rows", rows, 1), np.random.default_rng(rng))
     evidences = {str(name): Evidence.of_result(one) for name, one in results.items()}
-    return table_of(found, list(fits), [len(fitted.picked) for fitted in fits.values()], evidences)
+    table = table_of(found, list(fits), [len(fitted.picked) for fitted in fits.values()], evidences)
+    table.attrs["notes"] += of_densities(fits)
+    return table
 
 
 def refuse_different_responses(fits: Mapping[str, Fitted]) -> None:
     """Densities of different responses, or of one on another scale, cannot be compared."""
     first, *others = fits
-    for what, text in (("response", _response_of), ("weights", _weights_of)):
+    for what, text in (("response", _response_of), ("weights", _weights_of), ("censoring", _censoring_of)):
         for name in others:
             here, there = text(fits[first]), text(fits[name])
             if here != there:
@@ -92,12 +99,53 @@ def refuse_different_responses(fits: Mapping[str, Fitted]) -> None:
                 )
 
 
+def refuse_different_values(results: Mapping[str, Any]) -> None:
+    """Of the responses that results keep (up to 10,000 rows, the same ones where the numbers of rows are)."""
+    kept = {name: _kept_responses(one) for name, one in results.items()}
+    first, *others = [name for name, one in kept.items() if one is not None] or [""]
+    for name in others:
+        here, there = kept[first], kept[name]
+        assert here is not None and there is not None  # noqa: PT018
+        if here.sizes == there.sizes and np.array_equal(here["row"], there["row"]) and not np.array_equal(here, there):
+            row = int(here["row"].values[np.flatnonzero(here.values != there.values)[0]])
+            raise NotApplicable(
+                f"the models {first!r} and {name!r} were fitted to different responses: row {row} has "
+                f"{here.sel(row=row).item():g} and {there.sel(row=row).item():g}. Fit both to the same data."
+            )
+
+
+def _kept_responses(result: Any) -> Any:
+    """None of classes, whose numbers are those of names."""
+    found = result["observed_data"].data_vars if "observed_data" in result.children else {}
+    variables = [one for one in found.values() if "classes" not in one.attrs and one.dtype.kind in "fiu"]
+    return variables[0] if len(variables) == 1 and variables[0].dims == ("row",) else None
+
+
 def _response_of(fitted: Fitted) -> str:
     return "none" if fitted.formula is None else str(fitted.formula.response.node)
 
 
 def _weights_of(fitted: Fitted) -> str:
     return "none" if fitted.formula is None else str(fitted.formula.beside.get("weights", "none"))
+
+
+def _censoring_of(fitted: Fitted) -> str:
+    beside = {} if fitted.formula is None else fitted.formula.beside
+    found = [f"{name} {node}" for name, node in sorted(beside.items()) if name not in ("weights", "trials")]
+    return ", ".join(found) or "none"
+
+
+def of_densities(fits: Mapping[str, Fitted]) -> list[str]:
+    """A sentence where some models give counts probabilities and others densities."""
+    kinds = {name: None if one.family is None else one.family.responses for name, one in fits.items()}
+    counted = [name for name, kind in kinds.items() if kind is Responses.COUNTS]
+    dense = [name for name, kind in kinds.items() if kind in (Responses.REALS, Responses.POSITIVE)]
+    if not counted or not dense:
+        return []
+    return [
+        f"{counted[0]} gives counts probabilities and {dense[0]} a density: they compare only roughly, and only as far "
+        "as the density is nearly constant between whole numbers."
+    ]
 
 
 def table_of(found: LeftOut, names: list[str], draws: list[int], evidences: Mapping[str, Evidence | None]) -> Any:
@@ -144,11 +192,13 @@ def notes(table: Any, found: LeftOut) -> list[str]:
     m, n = len(found.numbers), found.n_rows
     if m < n:
         said.append(
-            f"{m:,} of {n:,} rows were left out one at a time; an approximation of all rows was corrected by them."
+            f"{m:,} of {n:,} rows were left out one at a time; these rows correct an approximation for all rows."
         )
     noisy = table["subsampling_se_diff"] > _NOISY * table["se_diff"]
     if m < n and (noisy & (table["se_diff"] > 0)).any():
-        said.append(f"The subsample makes a large part of the standard error: rows={10 * m} would make it smaller.")
+        said.append(
+            f"A large part of the standard error comes from the subsample: rows={10 * m} would make it smaller."
+        )
     large = table["large_k"].to_numpy()
     if large.any():
         of = ", ".join(f"{count} of {name}" for name, count in zip(names, large, strict=True) if count)
@@ -164,13 +214,13 @@ def _of_difference(best: str, name: str, line: Any) -> str:
     if apart < _SMALL:
         return f"{best} and {name} predict about equally well: a difference below {_SMALL:.0f} is small ({told})."
     if apart < _CLEAR * error:
-        return f"The data do not tell whether {best} predicts better than {name} ({told})."
+        return f"The data do not show whether {best} predicts better than {name} ({told})."
     return f"{best} predicts better than {name} ({told})."
 
 
 def _of_probabilities(probability: Any) -> str:
     name = probability.idxmax()
     return (
-        f"By the evidence, the model {name} has the posterior probability {probability[name]:.3g}, if all models were "
-        "equally probable before. The evidence depends on the priors, elpd hardly does."
+        f"By the evidence, the model {name} has the posterior probability {probability[name]:.3g}, if all models "
+        "have the same prior probability. The evidence depends on the priors; elpd hardly depends on them."
     )

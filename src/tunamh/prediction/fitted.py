@@ -15,9 +15,9 @@ from ..formula import FormulaModel
 from ..formula.errors import FormulaError
 from ..formula.group_names import pair_name
 from ..formula.model import GroupSide
-from ..formula.pieces import Piece, pieces_of
 from ..formula.right_side import RightSide
 from ..formula.terms import term_label
+from ..formula.variable_parts import Piece, pieces_of
 from ..results.layout import (
     CLASSES,
     COEFFICIENT,
@@ -61,6 +61,7 @@ class Groups:
     predictor: int | None = None
     df: float = 0.0  # of Student-t effects, ``covariance`` being that of their normal part
     parameter: str | None = None
+    related: bool = False  # levels have a known covariance
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,14 @@ class Fitted:
         return cls(posterior, about, picked, _checked_family(family, about["family"]))
 
     @cached_property
+    def data_rows(self) -> int | None:
+        """How many rows the model was fitted to; None where the result does not say."""
+        try:
+            return int(json.loads(self.posterior.attrs["settings"])["data_rows"])
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return None
+
+    @cached_property
     def formula(self) -> FormulaModel | None:
         found = self.about.get("formula")
         return None if found is None else FormulaModel.from_json(found)
@@ -116,6 +125,16 @@ class Fitted:
         """None of a user's own, unless it is given again: results keep nothing but its text."""
         return family_from_json(self.about["family"]) if self.user_family is None else self.user_family
 
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        """Columns of the data that a user's own energy is given as they are."""
+        return tuple(map(str, self.about.get("data_columns", ())))
+
+    @property
+    def named_predictors(self) -> tuple[str, ...]:
+        """The predictors of a model that is not linear (`tunamh.nonlinear`); of others none."""
+        return tuple(map(str, self.about.get("named_predictors", ())))
+
     @cached_property
     def responses(self) -> ResponseDistribution:
         """The distribution of a response."""
@@ -123,15 +142,14 @@ class Fitted:
         if found is None:
             text = self.about["family"].get("text", "the family")
             raise NotApplicable(
-                f"what {text} says of a response is not known, as it is a likelihood of your own and results keep no "
-                "code: give it again, family=..., or ask for kind='linear', its linear predictors."
+                f"{text} is your own likelihood, and a result does not contain its code: pass the family again, "
+                "family=..., or use kind='linear' for linear predictors."
             )
         return found
 
     def link_of(self, parameter: str) -> Link:
         """Of a parameter that columns describe."""
-        assert self.family is not None, "a response distribution is asked for first"
-        return self.family.parameter_links.get(parameter, IDENTITY)
+        return IDENTITY if self.family is None else self.family.parameter_links.get(parameter, IDENTITY)
 
     @property
     def per_class(self) -> bool:
@@ -254,7 +272,8 @@ class Fitted:
         columns = [str(column) for column in about["columns"]]
         covariance = self._formula_covariance(side, about.get("known"), of_class)
         df = float(about.get("df", 0.0))
-        return Groups(side.name, columns, levels, effects, covariance, given, of_class, df, side.of)
+        related = bool(about.get("related", False))
+        return Groups(side.name, columns, levels, effects, covariance, given, of_class, df, side.of, related)
 
     def _formula_covariance(self, side: GroupSide, known: Any, of_class: int | None) -> np.ndarray:
         pieces, where = pieces_of(side.columns), (side.of or "", term_label(side.by), of_class)
@@ -292,7 +311,8 @@ class Fitted:
             given, of_class = int(one.get("given", k)), None if predictor is None else int(predictor)
             df, parameter = float(one.get("df", 0.0)), one.get("parameter")
             of = None if parameter is None else str(parameter)
-            found.append(Groups(name, columns, levels, mine, covariance, given, of_class, df, of))
+            related = bool(one.get("related", False))
+            found.append(Groups(name, columns, levels, mine, covariance, given, of_class, df, of, related))
             at += count * q
         return found
 

@@ -18,47 +18,47 @@ if TYPE_CHECKING:
 def loo(
     posterior: Any, data: Any, *, rows: int = 1000, draws: int | None = None, family: Any = None, rng: Any = None
 ) -> LooEstimate:
-    """Estimate how well a formula's fit predicts new rows, by leaving out the rows of the data one at a time.
+    """Estimate how well a model predicts new rows, by leave-one-out cross-validation.
 
     The result is the sum over all rows ``i`` of ``log p(y_i | all rows but i)``, the expected log predictive density
     (elpd). It is computed by Pareto smoothed importance sampling (Vehtari, Gelman and Gabry 2017) for a random
-    subsample of ``rows`` rows. For all rows there is a cheap approximation in closed form, from one pass over the data,
-    and the subsample corrects its error (the difference estimator of Magnusson et al. 2020). If the data have at most
-    ``rows`` rows, all of them are computed by importance sampling.
+    subsample of ``rows`` rows. For all rows, one pass over the data computes an approximation in closed form; the
+    subsample corrects the error of this approximation (the difference estimator of Magnusson et al. 2020). If the data
+    have at most ``rows`` rows, importance sampling is used for all rows.
 
     Parameters
     ----------
     posterior : DataTree
         The result of a target made by `tunamh.regression`.
     data : table
-        The fitted data: a data frame, or rows in files (`tunamh.open_rows`). Rows with missing values are left out.
+        The data of the fit: a data frame, or rows in files (`tunamh.open_rows`). Rows with missing values are left out.
     rows : int
         Size of the random subsample.
     draws : int, optional
-        Number of posterior draws to use, the same of every chain, evenly spaced. Default: at most 1000.
+        Number of posterior draws to use: evenly spaced, the same number from every chain. Default: at most 1000.
     family : optional
-        Your own family (`tunamh.family`) again, since results keep no code.
+        Your own family (`tunamh.family`) again, because a result does not contain code.
     rng : seed, optional
         For the subsample.
 
     Returns
     -------
     ELPDData of ArviZ
-        ``elpd`` and its standard error ``se``; ``subsampling_se`` is the part of it that comes from the subsample.
-        ``p`` is the effective number of parameters. ``elpd_i`` and ``pareto_k`` have a value for each row of the
-        subsample and NaN for other rows, ``elpd_loo_approx`` has the approximation of all rows (up to 10 million rows;
-        with more, only the rows of the subsample are there). ``large_k`` has the numbers of the rows whose value is
-        unreliable (``pareto_k > good_k``).
+        ``elpd`` and its standard error ``se``; ``subsampling_se`` is the part of this error that comes from the
+        subsample. ``p`` is the effective number of parameters. ``elpd_i`` and ``pareto_k`` have a value for each row of
+        the subsample, and NaN for the other rows. ``elpd_loo_approx`` has the approximation for all rows. (With more
+        than 10 million rows, these three have only the rows of the subsample.) ``large_k`` has the numbers of the rows
+        with an unreliable value (``pareto_k > good_k``).
 
     Raises
     ------
     NotApplicable
-        The result has no formula, or weights or trials were given as arrays.
+        If the model was not made from a formula, or if weights or trials were passed as arrays.
 
     Notes
     -----
-    A row of weight ``w`` counts as ``w`` rows: it is left out as a whole, and its log predictive density counts ``w``
-    times, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
+    A row of weight ``w`` counts as ``w`` rows: the whole row is left out, and its log predictive density is multiplied
+    by ``w``, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
     """
     fitted = Fitted.open(posterior, draws, family, by_chain=True)
     size = whole_number("rows", rows, 1)

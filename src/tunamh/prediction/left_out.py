@@ -110,7 +110,7 @@ def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Ge
     formulas = [_formula(fitted) for fitted in fits.values()]
     sample, surrogates = RandomRows(rows, rng), [SurrogateOfRows(fitted) for fitted in fits.values()]
     sums, kept = _Sums(2 * len(surrogates)), _Kept()
-    announce("leaving rows out: a surrogate of all rows")
+    announce("leaving rows out: an approximation for all rows")
     for block in complete_blocks(data, list(dict.fromkeys(name for one in formulas for name in needed_columns(one)))):
         sample.offer(block)
         for part in block.parts(min(one.rows_at_once for one in surrogates)):
@@ -118,6 +118,7 @@ def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Ge
             sums.add(values)
             kept.add(values[: len(surrogates)])
     frame, numbers, places = sample.taken()
+    _refuse_other_rows(fits, sample.offered)
     exact = [_exact(fitted, frame) for fitted in fits.values()]
     order = np.argsort(places)
     return LeftOut(
@@ -146,9 +147,24 @@ def _formula(fitted: Fitted) -> FormulaModel:
     for name in ("weights", "trials", "event", "censored"):
         refuse_lost_array(fitted, name)
     if fitted.formula is None:
-        raise NotApplicable("leaving rows out needs a target that was made from a formula, by tunamh.regression.")
+        raise NotApplicable("tunamh.loo needs the result of a model that tunamh.regression made from a formula.")
     _ = fitted.responses  # of a family of the user's own, which must be given again
     return fitted.formula
+
+
+def _refuse_other_rows(fits: Mapping[str, Fitted], n_rows: int) -> None:
+    """Rows that a model was not fitted to are not left out of it, and other models predict other rows."""
+    for name, fitted in fits.items():
+        if fitted.data_rows not in (None, n_rows):
+            model = f"the model {name!r}" if name else "the model"
+            same = (
+                " Models are compared on the same rows: if only one of them needs a column with missing values, fit "
+                "all of them without these rows."
+            )
+            raise NotApplicable(
+                f"{model} was fitted to {fitted.data_rows:,} rows, and these data have {n_rows:,} without missing "
+                f"values in the columns that are needed: give the data of the fit.{same * (len(fits) > 1)}"
+            )
 
 
 class _Sums:

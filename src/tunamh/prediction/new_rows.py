@@ -86,7 +86,7 @@ class NewRows:
             self.table = as_columns(table) if self.tables is None else Frame(dict.fromkeys(table.names), table.n_rows)
             self.n_rows = self.table.n_rows
         elif self.tables is not None:
-            raise TypeError("tables in blocks are predicted by formula: make the target with tunamh.regression.")
+            raise TypeError("predictions for tables in blocks need a formula: make the target with tunamh.regression.")
         else:
             self.plain = _plain_columns(fitted, table)
             self.n_rows = len(self.plain.whole)
@@ -182,7 +182,8 @@ class NewRows:
             which.start,
             formula.side.columns(values),
             formula.offset(values),
-            {name: side.columns(values).dense() for name, side in formula.others.items()},
+            {name: side.columns(values).dense() for name, side in formula.others.items()}
+            | {name: values.numbers(Name(name))[:, None] for name in formula.data_columns},
             [
                 (one.labels(values), one.columns.columns(values).dense()) if self._counts(one) else None
                 for one in formula.groups
@@ -196,7 +197,7 @@ class NewRows:
         about, given, n = self.fitted.about, self.given, self.n_rows
         if about.get("strata"):
             raise NotApplicable(
-                "rows of strata are predicted by formula: make the target with tunamh.regression, and say strata(x)."
+                "predictions with strata need a formula: make the target with tunamh.regression, and write strata(x)."
             )
         if about.get("offset") and given.offset is None:
             raise ValueError("the model was fitted with offset=: give the new rows' offset= too.")
@@ -207,9 +208,9 @@ class NewRows:
         for name in about["predictors"]:
             if not given.predictors or name not in given.predictors:
                 raise ValueError(f"the model describes {name} by columns: give predictors={{{name!r}: Z}} too.")
-            others[name] = np.asarray(as_matrix(given.predictors[name], f"predictors[{name!r}]"), dtype=np.float64)[
-                which
-            ]
+            others[name] = np.asarray(
+                as_matrix(given.predictors[name], f"predictors[{name!r}]", or_vector=True), dtype=np.float64
+            )[which]
         plain = self.plain
         values = None if plain.values is None else plain.values[which]
         columns = Columns(plain.whole[which], plain.positions[which], values, plain.dim)

@@ -16,17 +16,18 @@ _LARGEST = 1e250  # beyond, differences are no numbers
 
 @explained
 def plot_prior_predictive(tree: Any, *, ax: Any = None) -> Any:
-    """Draw the responses that the prior predicts, beside those of the data.
+    """Draw the responses that the prior predicts, together with the responses of the data.
 
-    For each draw of the prior the responses of all rows have quantiles. The picture has the median of these quantiles
-    and bands that hold 50 % and 90 % of the draws, against the quantiles of the data (dots). Large numbers are on a
-    logarithmic scale, because wide priors behind a link predict very large responses. Responses with up to 20 values
-    (labels, classes) have the share of each value. It needs matplotlib (``pip install "tunamh[plot]"``).
+    For each draw from the prior, the quantiles of the responses of all rows are computed. The plot shows the median of
+    these quantiles and bands that contain 50 % and 90 % of the draws; dots show the quantiles of the data. Large
+    numbers are on a logarithmic scale, because with a link, wide priors predict very large responses. If there are at
+    most 20 different responses (labels, classes), the plot shows the share of each. It needs matplotlib (``pip install
+    "tunamh[plot]"``).
 
     Parameters
     ----------
     tree : DataTree
-        What `tunamh.prior_predictive` returned.
+        The result of `tunamh.prior_predictive`.
     ax : matplotlib Axes, optional
 
     Returns

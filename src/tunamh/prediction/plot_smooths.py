@@ -20,13 +20,13 @@ _IN_A_ROW = 3
 def plot_smooths(
     posterior: Any, term: str | None = None, *, ci_prob: float | None = None, draws: int | None = None, axes: Any = None
 ) -> Any:
-    """Draw the curves of a formula's result: the posterior mean, with the bands of 50 % and ``ci_prob``.
+    """Draw the smooth curves of a model: the posterior mean of each curve, with bands of 50 % and ``ci_prob``.
 
-    A panel shows one curve over the range of the data: how the linear predictor changes with the column, the other
-    columns being held. A curve ``s(x)`` has a mean of zero over the rows of the data; its level is in the intercept. A
-    curve ``s(x, by=z)`` of a number is the slope of ``z``. Bands hold for each point by itself. A surface ``te(x, z)``
-    is shown by the colours and contours of its posterior mean; it is pale where the interval of ``ci_prob`` holds zero.
-    It needs matplotlib (``pip install "tunamh[plot]"``).
+    Each panel shows one curve over the range of the data: how the linear predictor changes with this column, if the
+    other columns do not change. A curve ``s(x)`` has a mean of zero over the rows of the data; the intercept contains
+    its level. A curve ``s(x, by=z)`` with a numeric column ``z`` is the slope of ``z``. The bands are pointwise
+    intervals. A surface ``te(x, z)`` is shown by the colours and contours of its posterior mean; it is pale where the
+    interval of ``ci_prob`` contains zero. It needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def plot_smooths(
     ci_prob : float, optional
         The probability of the wide band. Default: that of ArviZ, 0.89.
     draws : int, optional
-        How many draws are used. Default: at most 1,000.
+        Number of posterior draws to use. Default: at most 1,000.
     axes : array of matplotlib Axes, optional
-        Where to draw, one for each curve. By default a new figure.
+        Where to draw, one Axes for each curve. Default: a new figure.
 
     Returns
     -------

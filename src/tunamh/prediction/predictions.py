@@ -46,13 +46,14 @@ def predict(
     new_data : table
         A table with the columns of the formula. For a target made from ``X``: a matrix or table of the same columns.
     kind : "mean", "response", "linear", "survival", "hazard" or "median"
-        ``"mean"``: the mean of the response; for labels the probability (with trials too: the probability of one
-        trial), for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise;
-        with trials a count of successes; for classes the class as the data have it (a whole number or text).
-        ``"linear"``: the linear predictor. If the formula transforms the response, such as ``log(y)``,
-        predictions are on the transformed scale. Of times to event, ``"survival"``: the probability that the event has
-        not happened by ``times``; ``"hazard"``: the rate of events at ``times``, among those that had none before;
-        ``"median"``: the time by which the event has happened with probability 1/2.
+        ``"mean"``: the mean of the response; for labels the probability of 1 (with trials, of success in one trial),
+        for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise; with
+        trials, numbers of successes; for classes, a class written as in the data. ``"linear"``: the linear predictor;
+        for `tunamh.nonlinear` all predictors, with the dimension ``predictor``. If the formula transforms the response,
+        such as ``log(y)``, predictions are on the transformed scale. For times to event there are three more kinds.
+        ``"survival"``: the probability that the event has not happened before ``times``. ``"hazard"``: the rate of
+        events at ``times``, among rows without an earlier event. ``"median"``: half of the events happen before this
+        time.
     times : sequence, optional
         For ``kind="survival"`` and ``"hazard"``. The result has a dimension ``time``.
     draws : int, optional
@@ -60,26 +61,28 @@ def predict(
     quantiles : sequence, optional
         Quantiles of each row. None: return the draws themselves; this needs memory for rows times draws.
     new_levels : "error", "population" or "draw"
-        For groups that the fitted data did not have: raise an error, set their effect to zero (a typical group), or
-        draw their effect from the distribution of the group effects. With ``"population"`` the columns of groups may be
-        missing: all rows are then of a typical group.
+        For groups that are not in the data of the fit: raise an error, set their effect to zero (a typical group), or
+        draw their effect from the distribution of the group effects. With ``"population"`` the table does not need the
+        columns of groups; without these columns, all rows are predicted for a typical group.
     include_group_specific : bool
         False: leave all group effects out, also those of known groups (brms: ``re_formula=NA``).
     trials, offset, groups, predictors
-        As for the target, for the new rows. Not needed with a formula. If the target was fitted with one number of
-        ``trials`` for all rows, the new rows have it, too.
+        The same arguments as for the target, for the new rows. Not needed with a formula. If the target had one number
+        of ``trials`` for all rows, it is also used for the new rows.
     family : optional
-        Your own family (`tunamh.family`) again, since results keep no code: for ``"mean"`` and ``"response"``.
+        Your own family (`tunamh.family`) again, because a result does not contain code. Only for ``"mean"`` and
+        ``"response"``.
     rng : seed, optional
         For simulated responses and effects.
 
     Returns
     -------
     xarray.Dataset
-        ``mean``, ``sd`` and a variable for each quantile (``q5``, ``q50``, ``q95``) by ``row`` (and ``class``). ``row``
-        has the index of a pandas table. ``.to_dataframe()`` has one line for each row. With ``quantiles=None`` a
-        DataArray of draws (sample, row). For simulated classes there are no ``mean`` and ``sd``: ``mode`` is the most
-        frequent class, and quantiles are there if the classes are ordered (`Ordinal`).
+        ``mean``, ``sd`` and a variable for each quantile (``q5``, ``q50``, ``q95``), with the dimension ``row`` (and
+        ``class``). If ``new_data`` is a pandas table, ``row`` has its index. ``.to_dataframe()`` has one line for each
+        row. With ``quantiles=None`` the result is a DataArray of draws (sample, row). For simulated classes there are
+        no ``mean`` and ``sd``: ``mode`` is the most frequent class, and there are quantiles only for ordered classes
+        (`Ordinal`).
     """
     for name, value, known in (("kind", kind, _KINDS), ("new_levels", new_levels, _NEW_LEVELS)):
         if value not in known:
@@ -102,8 +105,9 @@ def predict(
 class Predictor:
     """Linear predictors and parameters of chunks of rows."""
 
-    def __init__(self, fitted: Fitted, new_levels: str, rng: np.random.Generator):
+    def __init__(self, fitted: Fitted, new_levels: str, rng: np.random.Generator, argument: str = "new_levels"):
         self.fitted, self.new_levels, self.rng = fitted, new_levels, rng
+        self._way_out = f"{argument}='population'", f"--{argument.replace('_', '-')} population"
         self._unseen: dict[tuple[str, str], np.ndarray] = {}
         self.classes = max(1, fitted.theta.shape[1] // max(1, int(fitted.about["dim"])))
 
@@ -144,8 +148,8 @@ class Predictor:
         if group.effects is None and self.new_levels == "error":
             raise NotApplicable(
                 Text.of(
-                    f"the run kept no draws of the effects of {group.name} (keep_effects): ",
-                    ("new_levels='population'", "--new-levels population"),
+                    f"the result has no draws of the effects of {group.name} (keep_effects): ",
+                    self._way_out,
                     " or 'draw' predicts rows of groups that are not known.",
                 )
             )
@@ -154,9 +158,9 @@ class Predictor:
         if unknown and self.new_levels == "error":
             raise FormulaError(
                 Text.of(
-                    f"{group.name} has the level{'s' * (len(unknown) > 1)} {listed([repr(one) for one in unknown])}, "
-                    "which the fitted data did not have: say ",
-                    ("new_levels='population'", "--new-levels population"),
+                    f"{group.name} has the level{'s' * (len(unknown) > 1)} "
+                    f"{listed([repr(one) for one in unknown])}, which the data of the fit did not have: set ",
+                    self._way_out,
                     " (no effect) or 'draw' (a new group's).",
                 )
             )
@@ -171,6 +175,11 @@ class Predictor:
 
     def _drawn(self, group: Groups, level: str) -> np.ndarray:
         """The same effects wherever the level comes again."""
+        if group.related:
+            raise NotApplicable(
+                f"{group.name} has not the level {level}, and how it is related to the others is not known: put it "
+                "into the matrix of the model, where levels need no rows."
+            )
         key = f"{group.name}: {group.columns[0]}", level
         if key not in self._unseen:
             root = np.linalg.cholesky(group.covariance + 1e-300 * np.eye(len(group.columns)))
@@ -180,9 +189,18 @@ class Predictor:
             self._unseen[key] = np.einsum("sab,sb->sa", root, standard)
         return self._unseen[key]
 
+    def named(self, chunk: Chunk, eta: np.ndarray) -> np.ndarray:
+        """The predictors of a model that is not linear, (draws, rows, predictors)."""
+        found = self.parameters(chunk)
+        each = [np.broadcast_to(found[name], eta.shape) for name in self.fitted.named_predictors]
+        return np.stack(each, axis=-1)
+
     def parameters(self, chunk: Chunk) -> dict[str, Any]:
         found = dict(self.fitted.parameters)
         for name, Z in chunk.others.items():
+            if name in self.fitted.data_columns:
+                found[name] = Z[None, :, 0]
+                continue
             gamma = self.fitted.further(name)
             if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
                 raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
@@ -199,7 +217,7 @@ class Predictor:
 def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None, times: np.ndarray | None) -> Any:
     eta = predictor.linear(chunk)
     if kind == "linear":
-        values = eta
+        values = predictor.named(chunk, eta) if predictor.fitted.named_predictors else eta
     elif kind in TIME_KINDS:
         values = of_times(predictor.fitted.responses, kind, times, eta, predictor.parameters(chunk))
     else:
@@ -241,6 +259,8 @@ def _as_xarray(
     dims: tuple[str, ...] = ("row",)
     if times is not None:
         dims, coords["time"] = ("row", "time"), times
+    elif first.ndim == 3 and fitted.named_predictors:
+        dims, coords["predictor"] = ("row", "predictor"), list(fitted.named_predictors)
     elif first.ndim == 3:
         dims = ("row", "class")
         named = fitted.about.get("classes") or [str(k) for k in range(first.shape[-1])]

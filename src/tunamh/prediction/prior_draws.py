@@ -35,7 +35,7 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     Parameters
     ----------
     model : GLM or MixedModel
-        A target made by `tunamh.regression`, all of whose priors are proper.
+        A target made by `tunamh.regression`. All its priors must be proper.
     data : table
         Rows with the columns of the formula, such as the data of the model.
     draws : int
@@ -52,12 +52,12 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     Raises
     ------
     NotApplicable
-        A prior is flat, or a function of yours, or a random walk of log hazards. The message says what to do.
+        If a prior is flat, or your own function, or a random walk of log hazards. The message says what to do.
 
     Notes
     -----
-    Responses of censored times are the times themselves. Of priors with unknown scales (`priors.Horseshoe`, curves) the
-    scales are drawn, too, but not returned. `plot_prior_predictive` draws the picture.
+    For censored times, the simulated responses are the times without censoring. For priors with unknown scales
+    (`priors.Horseshoe`, curves) the scales are also drawn, but not returned. `plot_prior_predictive` draws the picture.
     """
     import xarray
 
@@ -81,7 +81,7 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
         if isinstance(error, FormulaError):
             raise
         raise NotApplicable(
-            f"the prior allows parameters at which no response can be simulated ({error}): give narrower priors."
+            f"the prior allows parameters at which no response can be simulated ({error}): set narrower priors."
         ) from error
     groups = {name: group.to_dataset() for name, group in found.children.items() if name != "posterior"}
     groups["prior_predictive"] = groups.pop(RESPONSES)
@@ -133,14 +133,16 @@ def _cutpoints(form: Any, theta: np.ndarray, laws: Laws, n: int, rng: np.random.
             if len(found) == n:
                 break
         else:
-            raise NotApplicable("the laws of the cutpoints are almost never in order: give laws whose means increase.")
+            raise NotApplicable(
+                "draws of the cutpoints from their priors are almost never in order: set priors with increasing means."
+            )
     return found + (theta @ (form.origin + form.lean))[:, None]
 
 
 def _groups(model: Any, n: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Scales of all factors, then correlations, then effects."""
     if not model.keeps_effects:
-        raise NotApplicable("a model that keeps no group effects has no draws of them: say keep_effects=True.")
+        raise NotApplicable("this model does not keep draws of the group effects: set keep_effects=True.")
     scales, related, effects = [], [], []
     for one in model.groupings:
         if one.laws is None:
@@ -154,6 +156,8 @@ def _groups(model: Any, n: int, rng: np.random.Generator) -> list[np.ndarray]:
             correlation = _matrices(pairs, one.q)
         root = np.linalg.cholesky(correlation)
         standard = rng.standard_normal((n, one.groups, one.q))
+        if one.related is not None:
+            standard = one.related.root @ standard
         if one.df:
             standard /= np.sqrt(rng.gamma(0.5 * one.df, 2.0 / one.df, (n, one.groups, 1)))
         effects.append((np.einsum("sab,sgb->sga", root, standard) * sizes[:, None, :]).reshape(n, -1))

@@ -34,8 +34,8 @@ def coefficients(base: Any, n: int, rng: np.random.Generator) -> np.ndarray:
         return own.mean + np.linalg.solve(own.root, rng.standard_normal((len(own.mean), n))).T
     if not isinstance(own, ReadyIndependent):
         raise NotApplicable(
-            f"draws from the prior {base.prior!r} are not offered, since it is a density of your own: give laws that "
-            "can be drawn from, such as tunamh.Normal(scale=1)."
+            f"draws from the prior {base.prior!r} are not possible, because it is your own density: set a prior "
+            "that can be drawn from, such as tunamh.Normal(scale=1)."
         )
     mixture = own.mixture
     if mixture is None or mixture.arrangement == EACH:
@@ -43,8 +43,7 @@ def coefficients(base: Any, n: int, rng: np.random.Generator) -> np.ndarray:
     flat = np.isinf(mixture.fixed_variance) & ~mixture.mixed
     if flat.any():
         raise NotApplicable(
-            f"the prior of {names[int(np.argmax(flat))]} is flat, so that nothing can be drawn from it: give it a "
-            "proper one."
+            f"the prior of {names[int(np.argmax(flat))]} is flat, so tunamh cannot draw from it: set a proper prior."
         )
     variance = np.where(mixture.mixed, _variances(mixture, n, rng), mixture.fixed_variance)
     return mixture.mean + np.sqrt(variance) * rng.standard_normal(variance.shape)
@@ -66,15 +65,13 @@ def draws_from(laws: Laws, n: int, rng: np.random.Generator, *, names: list[str]
         power = -0.5 if kind >= ON_PRECISION else 0.5 if kind >= ON_VARIANCE else 1.0
         plain = int(kind) % ON_VARIANCE
         if plain in (FLAT, FLAT_POSITIVE):
-            raise NotApplicable(
-                f"the prior of {name} is flat, so that nothing can be drawn from it: give it a proper one."
-            )
+            raise NotApplicable(f"the prior of {name} is flat, so tunamh cannot draw from it: set a proper prior.")
         kept = np.empty(0)
         while len(kept) < n:
             drawn = _drawn(plain, float(mean), float(scale), float(df), n, rng)
             kept = np.concatenate([kept, drawn[drawn > 0] if positive else drawn])
         columns.append(kept[:n] ** power if power != 1.0 else kept[:n])
-    return np.stack(columns, axis=1)
+    return np.stack(columns, axis=1) if columns else np.empty((n, 0))
 
 
 def _drawn(kind: int, mean: float, scale: float, df: float, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def prior_summary(target: Any) -> Any:
     """List the prior of every parameter of a regression, in words.
 
-    It shows priors that you gave and default priors alike, with the numbers that `tunamh.sample` uses.
+    The list includes your own priors and the default priors, with the numbers that `tunamh.sample` uses.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def prior_summary(target: Any) -> Any:
     Returns
     -------
     pandas.DataFrame
-        One line for each parameter, with the names that `tunamh.summary` has. ``prior`` is the prior in words, and
-        ``role`` says what the parameter is. The lines below the table (``attrs["notes"]``) say what a line cannot:
-        the distribution of group effects, and for which row the prior of an intercept or a cutpoint is meant.
+        One line for each parameter, with the names of `tunamh.summary`. ``prior`` is the prior in words, and ``role``
+        says what kind of parameter it is. The lines below the table (``attrs["notes"]``) have further facts: the
+        distribution of group effects, and the row for which the prior of an intercept or a cutpoint is defined.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def _roles(layout: Layout) -> list[str]:
 def _coefficients(base: GLM) -> list[str]:
     own, names = base.coefficient_prior, base.row_layout.names
     if not isinstance(own, ReadyIndependent):
-        own_words = "normal, with a covariance matrix" if isinstance(base.prior, Normal) else "a density of your own"
+        own_words = "normal, with a covariance matrix" if isinstance(base.prior, Normal) else "your own density"
         return [f"{own_words}, of all coefficients together"] * len(names)
     words = laws_in_words(own.laws)
     return words if own.mixture is None else _mixed(words, own.mixture)
@@ -121,7 +121,7 @@ def _further(base: GLM) -> list[str]:
     form = base.row_layout.form
     for extra, laws in zip(base.row_layout.extras, base.row_layout.laws, strict=True):
         if isinstance(form, Walk):
-            step = f"normal about the one before, standard deviation {form.deviation:.4g}"
+            step = f"normal around the one before, standard deviation {form.deviation:.4g}"
             own = laws_in_words(laws)
             found += [step if bound else text for text, bound in zip(own, form.bound, strict=True)]
         elif extra.labels is None and extra.name in PROBABILITIES and known:
@@ -154,5 +154,6 @@ def _notes(base: GLM, groupings: list[Grouping]) -> list[str]:
             scale = f"the known {'scale' if one.df else 'standard deviation'} " + ", ".join(
                 f"{size:.4g}" for size in np.diag(one.known) ** -0.5
             )
-        found.append(f"The effects of {one.name} ({one.groups:,} levels) are {law} with mean 0 and {scale}.")
+        related = "" if one.related is None else ", times the known covariance among levels"
+        found.append(f"The effects of {one.name} ({one.groups:,} levels) are {law} with mean 0 and {scale}{related}.")
     return found

@@ -41,13 +41,13 @@ def replicate(
     posterior : DataTree
         The result of a target made by `tunamh.regression`.
     data : table
-        The fitted data, or other data with responses. Rows with missing values are dropped.
+        The data of the fit, or other data with responses. Rows with missing values are left out.
     rows : int
-        Size of the random subsample. Use the number of rows to have all of them.
+        Size of the random subsample. To use all rows, set it to the number of rows.
     draws : int, optional
-        Number of posterior draws to use, the same of every chain, evenly spaced. Default: at most 1000.
+        Number of posterior draws to use: evenly spaced, the same number from every chain. Default: at most 1000.
     family : optional
-        Your own family (`tunamh.family`) again, since results keep no code. It must have ``draw=``.
+        Your own family (`tunamh.family`) again, because a result does not contain code. It must have ``draw=``.
     extend : bool
         True: return ``posterior`` with these groups added, for ArviZ's functions that need both.
     rng : seed, optional
@@ -56,11 +56,11 @@ def replicate(
     -------
     DataTree
         Groups for ArviZ: ``observed_data``, ``constant_data`` (the columns of the predictors), ``posterior_predictive``
-        (simulated responses) and ``log_likelihood``. The log likelihood has all constants, and is that of a single
-        response, whatever its weight. Classes that are numbers are the numbers of the data. Classes with names are
-        numbered from 0, because ArviZ draws numbers only; the attribute ``classes`` of the variable has their names.
-        The coordinate ``row`` has the row numbers of the subsample in the data, and the
-        attribute ``rows`` says how many of how many rows these are.
+        (simulated responses) and ``log_likelihood``. The log likelihood includes all constants; it is the log
+        likelihood of a single response and does not use the weights. If the classes of the response are numbers, the
+        groups have the same numbers. If the classes have names, they are numbered from 0, because ArviZ can draw only
+        numbers; the attribute ``classes`` of the variable has the names. The coordinate ``row`` has the row numbers of
+        the subsample in the data. The attribute ``rows`` says how many rows the subsample and the data have.
     """
     extend = flag("extend", extend)
     fitted = Fitted.open(posterior, draws, family, by_chain=True)
@@ -81,8 +81,8 @@ def refuse_lost_array(fitted: Fitted, name: str) -> None:
     """Weights and trials that were no column of the data are not kept."""
     if fitted.formula is not None and name in fitted.formula.arrays:
         raise NotApplicable(
-            f"the fit has {name} that were given as an array, which are not kept: give them by the name of a column "
-            f'of the data, {name}="{name[0]}".'
+            f"{name} of this model was an array, which a result does not contain: fit the model with the name of a "
+            f'column of the data instead, {name}="{name[0]}".'
         )
 
 
@@ -100,11 +100,11 @@ def replicated(
 
     formula = fitted.formula
     if formula is None:
-        raise NotApplicable("replicas need a target that was made from a formula, by tunamh.regression.")
+        raise NotApplicable("tunamh.replicate needs the result of a model that tunamh.regression made from a formula.")
     if fitted.about.get("censored"):
         raise NotApplicable(
-            "replicas of censored responses are not offered, since nobody knows when rows without an event would have "
-            "been censored: compare tunamh.predict(kind='survival') or tunamh.plot_survival with the data."
+            "censored responses cannot be simulated, because the data do not say when a row with an event would "
+            "have been censored: compare tunamh.predict(kind='survival') or tunamh.plot_survival with the data."
         )
     refuse_lost_array(fitted, "trials")
     generator = np.random.default_rng(rng)
@@ -168,7 +168,9 @@ def _constant_data(formula: FormulaModel, some: Frame, picked: np.ndarray, attri
 def _subsample(formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator) -> tuple[Frame, np.ndarray, int]:
     """Columns of random rows, their numbers, and how many rows there are without missing values."""
     if isinstance(data, Tables):
-        raise NotApplicable("replicas of tables in blocks are not offered: read some of their rows into a data frame.")
+        raise NotApplicable(
+            "tunamh.replicate does not take tables in blocks: read some of their rows into a data frame."
+        )
     table = as_columns(data)
     needed = [*formula.predictor_columns, *columns_in(formula.response.node)]
     needed += [name for node in formula.beside.values() for name in columns_in(node)]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..formula.errors import FormulaError
+from ..formula.remaining import remaining
 from ..formula.variables import as_columns, joined_variables, read, refuse_unknown
 from ..rows.table_source import Tables
 from ..tables.columns import Column, Factor
@@ -37,7 +38,7 @@ def packed(frame: Frame) -> Frame:
 
 def complete_blocks(data: Any, names: Sequence[str]) -> Iterator[Block]:
     """The complete rows of a table, or of tables in blocks, a block at a time."""
-    names = list(names)
+    names, data = list(names), remaining(data)
     for start, table in _blocks(data, names):
         found = complete_rows(read(table, names), table.n_rows)
         if found.n_rows:

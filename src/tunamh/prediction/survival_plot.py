@@ -37,7 +37,7 @@ def plot_survival(
     new_levels: str = "error",
     ax: Any = None,
 ) -> Any:
-    """Draw the survival of some rows over time, or their hazard, with bands.
+    """Draw survival curves or hazards of some rows, with bands.
 
     It needs matplotlib (``pip install "tunamh[plot]"``).
 
@@ -54,11 +54,12 @@ def plot_survival(
     by : str, optional
         A column of ``new_data`` that names the curves. Default: the numbers of the rows.
     data : table, optional
-        The fitted data: also draw Kaplan and Meier's estimate (dashed), for each value of ``by`` if that is given.
+        The data of the fit: then the plot also shows the Kaplan-Meier estimate (dashed), for each value of ``by`` if
+        ``by`` is set.
     ci_prob : float
         Probability of the bands.
     new_levels : "error", "population" or "draw"
-        For groups that the fitted data did not have, as in `tunamh.predict`.
+        For groups that are not in the data of the fit, as in `tunamh.predict`.
     ax : matplotlib Axes, optional
 
     Returns
@@ -74,10 +75,12 @@ def plot_survival(
     half = 0.5 * number_between("ci_prob", ci_prob, 0.0, 1.0)
     fitted = Fitted.open(posterior, 1)
     if fitted.formula is None:
-        raise NotApplicable("a picture of survival needs a target that was made from a formula, by tunamh.regression.")
+        raise NotApplicable(
+            "tunamh.plot_survival needs the result of a model that tunamh.regression made from a formula."
+        )
     table = as_columns(new_data)
     if table.n_rows > _MOST_CURVES:
-        raise ValueError(f"new_data has {table.n_rows:,} rows, and a picture has room for {_MOST_CURVES} curves.")
+        raise ValueError(f"new_data has {table.n_rows:,} rows, and a picture can have at most {_MOST_CURVES} curves.")
     at: Any = _default_times(posterior, kind) if times is None else times
     found = predict(
         posterior, new_data, kind=kind, times=at, quantiles=(0.5 - half, 0.5 + half), new_levels=new_levels, rng=0
@@ -103,7 +106,7 @@ def _default_times(posterior: Any, kind: str) -> np.ndarray:
     try:
         (seen,) = posterior["observed_data"].data_vars.values()
     except (KeyError, ValueError):
-        raise ValueError("the result keeps no responses: say the times of the picture, times=.") from None
+        raise ValueError("the result does not contain the responses: set the times of the picture, times=.") from None
     last = float(np.max(seen.values))
     return np.linspace(0.0 if kind == "survival" else last / _POINTS, last, _POINTS)
 

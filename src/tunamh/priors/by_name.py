@@ -21,9 +21,9 @@ from .registry import independent_names
 class ByName(Prior):
     """A different prior for each coefficient.
 
-    ``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``. Each prior is for one
-    coefficient, so its arguments are single numbers. ``others`` is the prior of all columns that are not named; without
-    it you must name every column. The columns of an array have the names 0, 1, and so on.
+    Example: ``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``. Each prior is for one
+    coefficient, so its arguments are single numbers. ``others`` is the prior of all other columns; without ``others``
+    you must name every column. The columns of an array have the names 0, 1, and so on.
     """
 
     priors: Mapping[str, IndependentPrior]

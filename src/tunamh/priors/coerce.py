@@ -15,7 +15,9 @@ from .user import UserPrior
 
 
 def as_prior(prior: Any, names: Sequence[str]) -> Prior:
-    """Convert ``prior``: None means flat, and a compiled function is a user's prior. ``names`` are the columns."""
+    """Convert ``prior`` to a prior object. ``names`` are the columns.
+
+    None becomes a flat prior, and a compiled function becomes a `UserPrior`."""
     if prior is None:
         return Flat()
     if isinstance(prior, Dispatcher):

@@ -23,6 +23,7 @@ from .laws import (
     LOGISTIC,
     NORMAL,
     ON_VARIANCE,
+    RECORD,
     STUDENT_T,
     UNIFORM,
     Laws,
@@ -43,7 +44,7 @@ def log_density(laws: Laws, values: np.ndarray, *, positive: bool = False) -> fl
     """Of independent proper laws at ``values``, with all constants."""
     zero = np.zeros(len(values))
     kept = np.ones(len(values), dtype=np.bool_)
-    whole = records(laws, kept, zero, zero, zero).reshape(len(values), -1)
+    whole = records(laws, kept, zero, zero, zero).reshape(len(values), RECORD)
     value = float(laws_at(np.ascontiguousarray(values, dtype=np.float64), whole))
     return value + float(log_constants(laws, positive=positive).sum())
 

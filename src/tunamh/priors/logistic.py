@@ -10,6 +10,8 @@ from .laws import LOGISTIC
 
 @dataclass(frozen=True, kw_only=True)
 class Logistic(LocatedPrior):
-    """Independent logistic priors: exponential tails as for the Laplace prior, but smooth at the mean."""
+    """Independent logistic priors.
+
+    Their tails are exponential, like those of the Laplace prior, but the density is smooth at the mean."""
 
     _kind = LOGISTIC

@@ -324,10 +324,10 @@ _WIDE = 10.0  # times the scale, so that the search for a centre is led by the d
 class Horseshoe(MixturePrior):
     """The horseshoe prior ``beta_j ~ N(0, (local_j global)^2)`` with unknown scales.
 
-    ``local_j`` is half-Cauchy(1) and ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero
-    and leaves a few large (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer are large. Give
-    coefficients that should not be shrunk another prior: ``ByName({"intercept": Flat()}, others=Horseshoe(0.1))``. The
-    scales mix more slowly than the coefficients: use ``thin=10`` if you need them.
+    ``local_j`` is half-Cauchy(1) and ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero,
+    but not the few large ones (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer coefficients are
+    large. Give coefficients that should not be shrunk another prior: ``ByName({"intercept": Flat()},
+    others=Horseshoe(0.1))``. The scales mix more slowly than the coefficients: use ``thin=10`` if you need them.
     """
 
     scale: float = 1.0
@@ -383,7 +383,7 @@ class Grouped(MixturePrior):
     Parameters
     ----------
     groups : optional
-        The group of every coefficient, in the order of the columns. Default: one group for all.
+        The group of every coefficient, in the order of the columns. Default: one group with all coefficients.
     scale : HalfStudentT or HalfCauchy
         The prior of the scales. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
     """
@@ -413,10 +413,10 @@ class Grouped(MixturePrior):
 
 @dataclass(frozen=True)
 class Ridge(MixturePrior):
-    """Normal priors with one unknown scale: ``beta_j ~ N(0, scale^2)``, a ridge whose penalty is learned.
+    """Normal priors with one unknown scale, ``beta_j ~ N(0, scale^2)``: ridge regression with an estimated penalty.
 
-    All coefficients are shrunk alike, so that columns should have one size: ``standardize(x)`` in a formula, whose
-    intercept keeps its own prior. Coefficients that should not be shrunk get another prior:
+    All coefficients have the same scale, so the columns should have about the same size: use ``standardize(x)`` in a
+    formula. The intercept of a formula keeps its own prior. If a coefficient should not shrink, give it another prior:
     ``ByName({"intercept": Flat()}, others=Ridge())``.
 
     Parameters

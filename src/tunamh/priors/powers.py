@@ -34,7 +34,7 @@ class _OfPower(PositivePrior):
 
 
 class OnVariance(_OfPower):
-    """A prior for the square of the parameter, such as ``OnVariance(InverseGamma(a, b))`` for a scale.
+    """A prior for ``x^2``, where ``x`` is the parameter: ``OnVariance(InverseGamma(a, b))`` is a prior of a scale.
 
     The density of ``x`` is then ``2 x p(x^2)``.
     """
@@ -47,7 +47,7 @@ class OnVariance(_OfPower):
 
 
 class OnPrecision(_OfPower):
-    """A prior for one over the square of the parameter, such as ``OnPrecision(Gamma(a, scale))`` for a scale.
+    """A prior for ``1 / x^2``, where ``x`` is the parameter: ``OnPrecision(Gamma(a, scale))`` is a prior of a scale.
 
     The density of ``x`` is then ``2 x^-3 p(x^-2)``.
     """

@@ -12,10 +12,10 @@ from .registry import independent_names
 
 @dataclass(frozen=True)
 class RandomWalk:
-    """Parameters ``a_1, a_2, ...`` in an order, each normal about the one before: ``a_{j+1} ~ N(a_j, scale^2)``.
+    """Random walk prior of ordered parameters ``a_1, a_2, ...``: ``a_{j+1}`` has the distribution ``N(a_j, scale^2)``.
 
-    ``start`` is the prior of the first; None means the default of the model that has the parameters. A small ``scale``
-    makes neighbours alike. It is a known number.
+    ``start`` is the prior of ``a_1``; None means the default of the model. ``scale`` is a known number: if it is small,
+    neighbouring parameters are similar.
     """
 
     scale: float = 1.0

@@ -99,8 +99,8 @@ class UserPrior(Prior):
     """A user's compiled function ``log_prior(theta) -> float``, with ``-inf`` outside the support.
 
     ``gradient(theta)`` and ``hessian(theta)`` are optional functions, compiled or not, that return the derivatives of
-    the log prior. Without them tunamh uses finite differences. The derivatives are only used for proposals: a wrong one
-    lowers the acceptance rate, but does not change the posterior.
+    the log prior. Without them tunamh uses finite differences. The derivatives are used only for proposals: wrong
+    derivatives lower the acceptance rate, but do not change the posterior.
     """
 
     function: Callable

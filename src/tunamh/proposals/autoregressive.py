@@ -99,10 +99,10 @@ class Autoregressive(Proposal):
         warm-up finds the smallest value with an acceptance rate of 0.6.
     robust_share : float, optional
         Share of other kinds of steps. They keep the chain from getting stuck if the tails of the posterior are heavier
-        than Gaussian. Half of these steps are independent draws from a Student-t distribution (for a prior that is not
-        Gaussian, some of them move along the ray from the centre). A quarter is a random walk, and a quarter uses a
-        random ``rho`` for shorter steps. Default: between 0.03 and 0.5, larger if the posterior is farther from
-        Gaussian.
+        than Gaussian. Half of these steps are independent draws from a Student-t distribution (if the prior is not
+        Gaussian, some of these steps move along the line through the centre). A quarter of the steps are a random walk,
+        and a quarter use a random ``rho`` for shorter steps. Default: between 0.03 and 0.5, larger if the posterior is
+        farther from Gaussian.
     """
 
     rho: float | None = None

@@ -36,8 +36,8 @@ class Space(Protocol):
 class ReadyProposal(NamedTuple):
     """A proposal that is compiled and bound to a target.
 
-    ``knobs[0]`` is the step size. If ``tuned`` is True, warm-up tunes it to the wanted acceptance rate, up to
-    ``largest``.
+    ``knobs[0]`` is the step size. If ``tuned`` is True, warm-up tunes the step size to reach the acceptance rate
+    ``acceptance``; it is at most ``largest``.
     """
 
     propose: Part

@@ -64,7 +64,7 @@ class RandomWalk(Proposal):
     acceptance : float
         The target acceptance rate of the tuning. The efficiency is nearly the same between 0.2 and 0.35.
     learn_shape : bool
-        With ``scale=None``, warm-up also learns the standard deviation of each coordinate and, for up to 20
+        With ``scale=None``, warm-up also estimates the standard deviation of each coordinate and, for at most 20
         coordinates, their correlations. This is the default for `EnergyTarget`.
     """
 
@@ -144,7 +144,10 @@ def _neighbour(rng, theta, prop, knobs):
 
 @dataclass(frozen=True)
 class NeighbourWalk(Proposal):
-    """The paper's lazy walk on the states ``0 .. K-1``: stay 1/2, left 1/4, right 1/4; at an end, inwards 1/2."""
+    """The lazy random walk of the paper on the states ``0 .. K-1``.
+
+    It stays with probability 1/2, and goes to each neighbour with probability 1/4. At an end it goes to the only
+    neighbour with probability 1/2."""
 
     def bind(self, space: Space) -> ReadyProposal:
         if space.states is None:

@@ -74,37 +74,40 @@ def verdict(checks: list[Check]) -> Check:
         return Check(LOOK, "Look closer before you use these draws", "", f"{_listed(look)}: see below.")
     if any(check.state == UNKNOWN for check in checks):
         missing = _listed([check.name for check in checks if check.state == UNKNOWN])
-        return Check(UNKNOWN, "Nothing speaks against these draws, but not all is known", "", f"Not told: {missing}.")
-    return Check(GOOD, "Nothing speaks against these draws", "", "Every check below is passed.")
+        return Check(UNKNOWN, "No check found a problem, but some checks are not possible", "", f"Not told: {missing}.")
+    return Check(GOOD, "No check found a problem with these draws", "", "Every check below is passed.")
 
 
 def _exactness(told: Told) -> Check:
     if told.exact is None:
         return Check(UNKNOWN, "Exactness", "not told", "The file does not say whether the sampler is exact.")
     if told.exact:
-        text = "The sampler leaves the exact posterior unchanged: minibatches cost no accuracy."
+        text = "The sampler leaves the exact posterior unchanged: minibatches do not reduce the accuracy."
         return Check(GOOD, "Exactness", "exact", text)
-    text = "The sampler's test is inexact: the draws are from an approximation of the posterior, of unknown error."
+    text = (
+        "The sampler's test is inexact: the draws come from an approximation of the posterior, and its error "
+        "is unknown."
+    )
     return Check(LOOK, "Exactness", "inexact", text)
 
 
 def _convergence(worst: Worst | None, chains: int, draws: int) -> list[Check]:
     if worst is None:
-        text = f"{draws:,} draws per chain are too few to judge, or some are not finite."
+        text = f"{draws:,} draws per chain are too few for this check, or some are not finite."
         return [Check(UNKNOWN, "R-hat", "not known", text), Check(UNKNOWN, "Effective draws", "not known", text)]
     of_r_hat, of_ess = worst.names
     state = GOOD if worst.r_hat <= R_HAT_LIMIT else LOOK if worst.r_hat <= _HOPELESS_R_HAT else BAD
     shown = f"{worst.r_hat:.3f}" if worst.r_hat < 10 else f"{worst.r_hat:.3g}"
     text = (
-        f"The largest of all parameters, that of {of_r_hat}. Chains that started far apart agree where it is at most "
-        f"{R_HAT_LIMIT}." + ("" if state == GOOD else " Run longer: more draws=, tune= or thin=.")
+        f"The largest R-hat of all parameters, that of {of_r_hat}. If it is at most {R_HAT_LIMIT}, the chains agree."
+        + ("" if state == GOOD else " Run longer: more draws=, tune= or thin=.")
     )
     r_hat = Check(state, "R-hat", shown, text)
     wanted = ESS_PER_CHAIN * chains
     state = GOOD if worst.ess >= wanted else LOOK if worst.ess >= _HOPELESS_ESS * chains else BAD
     text = (
-        f"Of {chains * draws:,} draws, the fewest of all parameters, those of {of_ess}. {ESS_PER_CHAIN} per chain, "
-        f"{wanted:,}, are wanted." + ("" if state == GOOD else " Run longer: more draws= or thin=.")
+        f"The smallest number of all parameters, that of {of_ess}, from {chains * draws:,} draws. At least {wanted:,} "
+        f"are needed, {ESS_PER_CHAIN} per chain." + ("" if state == GOOD else " Run longer: more draws= or thin=.")
     )
     return [r_hat, Check(state, "Effective draws", f"{worst.ess:,.0f}", text)]
 
@@ -124,7 +127,7 @@ def _stuck(posterior: Any) -> list[Check]:
             still = np.flatnonzero((draws == draws[:, :1]).reshape(len(draws), -1).all(axis=1))
             if still.size:
                 which = ", ".join(map(str, still))
-                text = "All draws are the same, no proposal was accepted: they tell nothing about the posterior."
+                text = "All draws are the same, because no proposal was accepted: they say nothing about the posterior."
                 return [Check(BAD, "Chains that never moved", which, text)]
             return []
     return []
@@ -134,8 +137,8 @@ def _laplace(told: Told) -> Check:
     name = "Distance from Laplace's approximation"
     if told.laplace is None:
         text = (
-            "It is measured where proposals come from Laplace's approximation of all parameters, and where the data "
-            "are at hand: by tunamh.sample and tunamh.resume, not for a stored run that is read from disk."
+            "It is measured if proposals come from Laplace's approximation of all parameters. It needs the data: "
+            "tunamh.sample and tunamh.resume measure it, but a stored run that is read from disk does not have it."
         )
         return Check(NOTE, name, "not measured", text)
     bound = told.laplace.total_variation
@@ -149,18 +152,18 @@ def _sampler(stats: Any) -> list[Check]:
     if rates is not None:
         rate, by_chain = float(rates.mean()), rates.mean(axis=1)
         state = BAD if rate < 0.001 else LOOK if rate < 0.05 else GOOD
-        text = f"Mean probability by which moves were accepted; by chain {min(by_chain):.2f} to {max(by_chain):.2f}."
+        text = f"Mean probability to accept a move; by chain {min(by_chain):.2f} to {max(by_chain):.2f}."
         found.append(Check(state, "Acceptance", f"{rate:.2f}", text))
     else:
         found.append(Check(UNKNOWN, "Acceptance", "not told", "There are no statistics of the sampler in the file."))
     if ratios is not None:
         if np.isnan(ratios).all():
-            text = "No bound was needed: every step was decided on all rows."
+            text = "No bound was needed, because every step read all rows."
             return [*found, Check(GOOD, "Bound margin", "not needed", text)]
         worst = float(np.nanmax(ratios))
         text = (
-            "The most that any evaluated row said about a move, as a share of its bound. Exactness needs at most 1, "
-            "and a row beyond it would have ended the run with an error."
+            "The largest energy change of any evaluated row, divided by its bound. Exact draws need at most 1; a "
+            "larger value would have ended the run with an error."
         )
         found.append(Check(GOOD if worst <= 1 else BAD, "Bound margin", f"{worst:.3f}", text))
     return found
@@ -169,9 +172,9 @@ def _sampler(stats: Any) -> list[Check]:
 def _stopped(told: Told) -> list[Check]:
     reason = str(told.settings.get("stopped"))
     texts = {
-        "interrupted": "The run was interrupted before all draws were there.",
-        "max_seconds": "The time ran out before all draws were there.",
-        "unfinished": "The stored run has not all its draws yet: tunamh.resume goes on with it.",
+        "interrupted": "The run was interrupted before it had made all draws.",
+        "max_seconds": "The time limit ended the run before it had made all draws.",
+        "unfinished": "The stored run does not have all its draws yet: tunamh.resume continues it.",
     }
     if reason in texts:
         return [Check(LOOK, "Not finished", reason.replace("_", " "), texts[reason])]

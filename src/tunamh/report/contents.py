@@ -24,8 +24,8 @@ from ..targets.families.registry import family_in_words
 from .checks import Check, checks_of, verdict, worst_of
 from .costs import Cost, cost_of, count
 from .curves import CurvePicture, curve_pictures
-from .effects import Effects, effects_of
 from .fit import Fit, fit_of
+from .group_effects import Effects, effects_of
 from .metadata import Told, told_by
 from .numbers import Variable, joined, variables_of
 from .pictures import InOrder, Interval, Panel, finite, in_order, panels, paths, strip
@@ -173,16 +173,12 @@ def _answer(variables: list[Variable], level: float) -> list[str]:
     share = f"{100 * level:g} %"
     if theta.size == 1:
         side = "does not contain zero" if clear else "contains zero"
-        return [f"The interval that holds {share} of the posterior {side}."]
+        return [f"The interval that contains {share} of the posterior {side}."]
     which = f"All {theta.size:,}" if clear == theta.size else f"{clear:,} of {theta.size:,}"
     verb = "is" if clear == 1 else "are"
     if clear:
-        return [
-            f"{which} {what} {verb} clear of zero: the interval that holds {share} of the posterior lies on one side."
-        ]
-    return [
-        f"None of {theta.size:,} {what} is clear of zero: all intervals that hold {share} of the posterior have it."
-    ]
+        return [f"{which} {what} {verb} clearly different from zero: the {share} interval does not contain zero."]
+    return [f"None of {theta.size:,} {what} is clearly different from zero: every {share} interval contains zero."]
 
 
 def _plain(variables: list[Variable]) -> list[Variable]:
@@ -253,8 +249,8 @@ def _picture(heading: str, variables: list[Variable], told: Told) -> Picture:
         z = finite(variable.mean / variable.sd)
     some = np.sort(np.argsort(-np.abs(z), kind="stable")[:_CHOSEN])
     chosen = (
-        f"The {_CHOSEN} of {variable.size:,} that are furthest from zero, in their own standard deviations; the table "
-        "has all."
+        f"The {_CHOSEN} of {variable.size:,} that are farthest from zero, in their posterior standard deviations; "
+        "the table has all of them."
     )
     scaled = variable.ends / np.where(variable.sd > 0, variable.sd, 1.0)[:, None]
     shown = panels(rows_of(variable, some, factors), zero=signed)

@@ -36,5 +36,6 @@ def _from_disk(path: Path) -> Any:
         return read_saved(path)
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"{path} could not be read as a netCDF file of a run ({error}): save one by posterior.to_netcdf(...)."
+            f"{path} could not be read as a netCDF file of a run ({error}): save a result with "
+            "posterior.to_netcdf(...)."
         ) from error

@@ -31,7 +31,7 @@ class Table:
 
 def headings(level: float) -> list[tuple[str, str]]:
     return [
-        ("Parameter", "As tunamh.summary names it"),
+        ("Parameter", "The name in tunamh.summary"),
         ("Mean", "Posterior mean"),
         ("SD", "Posterior standard deviation"),
         *interval_headings(level),
@@ -49,7 +49,7 @@ def interval_headings(level: float) -> list[tuple[str, str]]:
 
 def table_of(variables: list[Variable], told: Told, level: float) -> Table:
     """All parameters but group effects, in the order of the posterior."""
-    columns = [*headings(level), ("ESS", "Effective draws"), ("R-hat", "At most 1.01 where chains agree")]
+    columns = [*headings(level), ("ESS", "Effective draws"), ("R-hat", "At most 1.01 if the chains agree")]
     shifts: dict[str, float] = {}
     if told.laplace is not None:
         columns.append(("Shift", "Mean minus the mean of Laplace's approximation, in posterior standard deviations"))

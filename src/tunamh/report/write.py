@@ -25,7 +25,7 @@ def report(
     data: Any = None,
     family: Any = None,
 ) -> Path:
-    """Write one self-contained HTML page about a run: the answer, the checks and the cost.
+    """Write a report of a run as one HTML page: the results, the checks and the cost.
 
     The page needs no network and is readable on a phone and on paper. It has a summary of every parameter, but no data
     and no draws. With ``data=`` it also says whether the model fits (`tunamh.check`), with residuals of some rows.
@@ -33,8 +33,8 @@ def report(
     Parameters
     ----------
     posterior : DataTree, str or path
-        The result of `tunamh.sample`, a netCDF file of it, or the folder of a stored run. A DataTree of another library
-        works too; the page then lists what is missing.
+        The result of `tunamh.sample`, a netCDF file with such a result, or the folder of a stored run. You can also
+        pass a DataTree of another library; then the page lists what is missing.
     path : str or path
         The file to write; its name ends in ``.html``. An older report is replaced; any other file raises an error
         unless ``overwrite=True``.
@@ -45,7 +45,7 @@ def report(
     overwrite : bool
         Replace any existing file.
     data : table, optional
-        The fitted data, for the section "Does the model fit?". Only for results of `tunamh.regression`.
+        The data of the fit, for the section "Does the model fit?". Only for models of `tunamh.regression`.
     family : optional
         Your own family (`tunamh.family`) again, for this section.
 
@@ -81,7 +81,7 @@ def report(
 def _refuse_other_formats(place: Path) -> None:
     if place.suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(
-            f"a report is an HTML page, and {place.name} would be another kind of file: name it "
+            f"a report is an HTML page, but {place.name} is the name of another kind of file: use "
             f"{place.with_suffix('.html').name}. A browser prints the page to PDF."
         )
 
@@ -96,4 +96,6 @@ def _refuse_other_files(place: Path, overwrite: bool) -> None:
     with place.open("rb") as file:
         ours = GENERATOR.encode() in file.read(2000)
     if not ours:
-        raise FileExistsError(f"{place} exists and is no report of tunamh: name another file, or pass overwrite=True.")
+        raise FileExistsError(
+            f"{place} exists and is not a report of tunamh: choose another file, or pass overwrite=True."
+        )

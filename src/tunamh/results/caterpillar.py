@@ -30,11 +30,11 @@ def plot_group_effects(
 ) -> Any:
     """Draw a caterpillar plot of the group effects: all levels in the order of their means, with intervals.
 
-    Up to 60 levels: each level has a line with its name, the interval of 50 % (thick) and the interval ``ci_prob``
-    (thin). More levels: the intervals are drawn side by side, and the plot names the four levels at each end. More than
-    3,000 levels: the plot shows 3,000 of them, evenly spaced. Intervals that do not contain zero are coloured. With
-    `Categorical` every class has panels of its own. This is ``dotplot(ranef(model))`` of lme4. It needs matplotlib
-    (``pip install "tunamh[plot]"``).
+    With at most 60 levels, each level has a line with its name, the interval of 50 % (thick) and the interval of
+    ``ci_prob`` (thin). With more levels, the intervals are drawn next to each other, and the plot names only the four
+    smallest and the four largest. With more than 3,000 levels, the plot shows 3,000 evenly spaced levels. Intervals
+    that do not contain zero are coloured. With `Categorical` every class has its own panels. This is
+    ``dotplot(ranef(model))`` of lme4. It needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def plot_group_effects(
         As for `tunamh.group_effects`. With ``coefficients=True`` intervals are compared with the mean of the common
         coefficient, not with zero.
     group : str, optional
-        The factor. It can be left out if the model has only one.
+        The factor. You can leave it out if the model has only one factor.
     ax : matplotlib Axes, optional
         Where to draw one term. By default a new figure has one panel for each term.
 
@@ -60,11 +60,11 @@ def plot_group_effects(
     result = GroupedResult(posterior)
     if group is None and len(result.factors) > 1:
         names = listed([repr(name) for name in result.factors])
-        raise ValueError(f"the result has several factors: say which one, group= one of {names}.")
+        raise ValueError(f"the result has several factors: set group= to one of {names}.")
     effects = chosen_effects(result, group, term)
     if ax is not None and len(effects) > 1:
         terms = listed([repr(one.term) for one in effects])
-        raise ValueError(f"one Axes has room for one term: say term= one of {terms}, or leave ax= out.")
+        raise ValueError(f"one Axes can show only one term: set term= to one of {terms}, or leave ax= out.")
     middles = [0.0] * len(effects)
     if flag("coefficients", coefficients):
         effects = with_coefficients(result, effects)

@@ -57,8 +57,8 @@ class Convergence(NamedTuple):
         if self.stuck:
             which = f"chain{'s' * (len(self.stuck) > 1)} {', '.join(map(str, self.stuck))}"
             return (
-                f"{which} (of {self.chains}, counted from 0) never moved: {draws:,} identical draws, no proposal was "
-                "accepted. They tell nothing about the posterior. Take shorter steps (proposal=, or leave it to "
+                f"{which} (of {self.chains}, counted from 0) never moved: {draws:,} identical draws, no proposal "
+                "was accepted. They say nothing about the posterior. Use shorter steps (proposal=, or leave it to "
                 "tunamh), a longer tune=, or other starts (init=)."
             )
         faults = []

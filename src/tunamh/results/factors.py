@@ -84,6 +84,7 @@ class Covariance:
     squares: np.ndarray | None
     df: np.ndarray | None = None  # of Student-t effects, column by column; inf of normal ones
     part: Part = _MAIN
+    of_rows: bool = False  # every level is one row, and no level is related to another
 
     @property
     def has_variance(self) -> bool:
@@ -112,6 +113,7 @@ class _Block:
     squares: np.ndarray | None
     rows: np.ndarray | None
     df: float = np.inf  # of Student-t effects
+    related: bool = False  # levels have a known covariance
     part: Part = _MAIN
 
     @classmethod
@@ -127,6 +129,7 @@ class _Block:
             None if squares is None else np.array(squares, np.float64).reshape(len(columns), len(columns)),
             None if rows is None else np.array(rows, np.int64).reshape(levels),
             float(about.get("df", np.inf)),
+            bool(about.get("related", False)),
             Part(*(None if about.get(key) is None else str(about[key]) for key in ("class", "parameter"))),
         )
 
@@ -292,7 +295,7 @@ class GroupedResult:
         unknown = [k for k, size in enumerate(known) if size is None]
         drawn, related = self._formula_scales(factor, part) if self.of_formula else self._plain_scales(own)
         if len(drawn) != len(unknown):
-            raise NotApplicable(f"the result has not all standard deviations of the effects of {factor}.")
+            raise NotApplicable(f"the result does not have all standard deviations of the effects of {factor}.")
         scales = np.empty((self.posterior.sizes["chain"], self.posterior.sizes["draw"], len(known)))
         scales[...] = [np.nan if size is None else size for size in known]
         for k, values in zip(unknown, drawn, strict=True):
@@ -301,7 +304,8 @@ class GroupedResult:
         df = np.array([block.df for block in own for _ in block.columns])
         terms = [t for b in own for t in b.terms]
         squares, df_or_none = _joined_squares(own), None if np.isinf(df).all() else df
-        return Covariance(factor, terms, scales, correlations, squares, df_or_none, part)
+        of_rows = all(b.rows is not None and (b.rows == 1).all() and not b.related for b in own)
+        return Covariance(factor, terms, scales, correlations, squares, df_or_none, part, of_rows)
 
     def _formula_scales(self, factor: str, part: Part) -> tuple[list[np.ndarray], dict[Any, np.ndarray]]:
         """Draws of the unknown scales, column by column, and of the correlations, by the places of their columns."""

@@ -43,8 +43,8 @@ def group_effects(
     term : str, optional
         ``"Intercept"``, or the column of a slope, such as ``"distance"``. Default: all terms.
     coefficients : bool
-        True: add the common coefficient of the same term, draw by draw. The row of JFK and ``Intercept`` is then the
-        intercept of JFK. Only for results of a formula.
+        True: add the common coefficient of the same term to each draw of the effect. Then the line of JFK and
+        ``Intercept`` is the intercept of JFK. Only for results of a formula.
     best : "largest" or "smallest"
         Which effect has rank 1.
     ci_prob : float, optional
@@ -55,24 +55,24 @@ def group_effects(
     pandas.DataFrame
         One line for each level and term, in the order of the levels, with the columns
 
-        - ``group``, ``level``, ``term``; with `Categorical` also ``class``, with groups of a further parameter
-          also ``parameter``: whose predictor the effect adds to;
-        - ``rows``: how many rows the level has. With more than 100,000 levels, NaN;
+        - ``group``, ``level``, ``term``; with `Categorical` also ``class``; if groups affect other parameters of the
+          family, also ``parameter``;
+        - ``rows``: the number of rows of the level; NaN if there are more than 100,000 levels;
         - ``mean``, ``sd`` and the ends of the interval, ``eti89_lb`` and ``eti89_ub``, of the effect;
         - ``p_positive``: the probability that the effect is positive (with ``coefficients=True``, that the sum is);
         - ``rank``, ``rank_lb``, ``rank_ub``: mean and interval of the rank among all levels;
-        - ``p_best``: the probability that the level has rank 1. With more than 40 million numbers (levels times draws),
-          ranks are those of evenly spaced draws, at least 200.
+        - ``p_best``: the probability that the level has rank 1. If levels times draws exceed 40 million, the ranks are
+          computed from at least 200 evenly spaced draws.
 
         If the run did not keep the draws of the effects (``keep_effects=False``, or more than 100,000 effects), the
-        interval and ``p_positive`` are those of a normal distribution with the same mean and standard deviation.
-        ``rank``, ``rank_lb``, ``rank_ub`` and ``p_best`` are then NaN, because they need joint draws:
-        ``keep_effects=True`` keeps them. A line below the table says so.
+        interval and ``p_positive`` are computed from a normal distribution with the same mean and standard deviation.
+        Then ``rank``, ``rank_lb``, ``rank_ub`` and ``p_best`` are NaN, because they need joint draws; to keep the
+        draws, use ``keep_effects=True``. A line below the table reports this.
 
     Raises
     ------
     ValueError
-        If there is no such group or term. The message lists those of the result.
+        If there is no such group or term. The message lists the groups or terms of the result.
     NotApplicable
         If the model has no group effects, or if ``coefficients=True`` has no coefficients to add.
 
@@ -227,8 +227,8 @@ def _unknown(levels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 _NO_DRAWS = (
-    "The run kept no draws of these effects: intervals and p_positive are those of a normal distribution, ranks and "
-    "p_best are not known. keep_effects=True keeps the draws."
+    "The result has no draws of these effects: intervals and p_positive are those of a normal distribution, ranks "
+    "and p_best are not known. keep_effects=True keeps the draws."
 )
 
 

@@ -42,8 +42,8 @@ class Quantity(NamedTuple):
 def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
     """Return a table of how much groups differ: standard deviations, correlations and shares of variance (ICC).
 
-    This is ``VarCorr`` of lme4 and brms, and ``icc`` of R's performance. All numbers summarise posterior distributions:
-    shares are computed for every draw.
+    This is ``VarCorr`` of lme4 and brms, and ``icc`` of R's performance. All numbers are summaries of posterior
+    distributions: the shares are computed for every draw.
 
     Parameters
     ----------
@@ -57,25 +57,26 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
     -------
     pandas.DataFrame
         The columns are ``group``, ``term``, ``quantity``, ``mean``, ``sd`` and the ends of the interval, ``eti89_lb``
-        and ``eti89_ub``. With `Categorical` the column ``class``, and with groups of a further parameter the column
-        ``parameter``, say whose predictor the effects add to. ``quantity`` is
+        and ``eti89_ub``. With `Categorical` there is a column ``class``; if groups affect other parameters of the
+        family, there is a column ``parameter``. ``quantity`` is
 
-        - ``"sd"``: the standard deviation of the effects of a term; of Student-t effects the scale of their law (their
-          variance, by which shares are computed, is ``scale^2 df / (df - 2)``). The group ``Residual`` has the
-          standard deviation of a row on the scale of the linear predictor: that of the errors; for labels and ordered
-          classes that of the latent error (logit: ``pi / sqrt(3)``, probit: 1, cloglog: ``pi / sqrt(6)``); for
-          responses with a log link that of their logarithm. For Poisson counts with mean ``m`` this is approximately
-          ``sqrt(log(1 + 1/m))``, for negative binomial counts ``sqrt(log(1 + 1/m + 1/dispersion))`` (Nakagawa, Johnson
-          and Schielzeth 2017);
+        - ``"sd"``: the standard deviation of the effects of a term. For Student-t effects it is the scale of their
+          distribution (the shares use the variance ``scale^2 df / (df - 2)``). The group ``Residual`` has the standard
+          deviation of the errors. If the model has a link, it is a standard deviation on the scale of the linear
+          predictor: for labels and ordered classes, of the latent error (logit: ``pi / sqrt(3)``, probit: 1, cloglog:
+          ``pi / sqrt(6)``); for responses with a log link, of the logarithm of the response. For Poisson counts with
+          mean ``m`` this is approximately ``sqrt(log(1 + 1/m))``, for negative binomial counts ``sqrt(log(1 + 1/m +
+          1/dispersion))`` (Nakagawa, Johnson and Schielzeth 2017);
         - ``"correlation"``: the correlation of the effects of two terms;
-        - ``"share"``: the share of a factor in the variance (ICC), that is, its variance divided by the sum of all
-          factors' variances and the variance of a row. The group ``all groups`` has the sum over factors. For random
-          slopes the variance of a factor is the mean over the rows (Johnson 2014). What the common coefficients explain
-          is in no part of the ratio ("adjusted ICC"). With `Categorical` every class has shares of its own. Its row
-          has the latent error of the class beside the reference class, with variance ``pi^2 / 3``.
+        - ``"share"``: the share of a factor in the variance (ICC): the variance of its effects, divided by the sum of
+          the variances of all factors and the residual variance. The group ``all groups`` has the sum over factors. For
+          random slopes the variance of a factor is the mean over the rows (Johnson 2014). The variance that the common
+          coefficients explain is not part of this ratio ("adjusted ICC"). The variance of effects of single counts,
+          ``(1 | row)``, is part of the residual variance. With `Categorical` every class has its own
+          shares; the residual variance is that of the latent error, ``pi^2 / 3``.
 
-        For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the variance of a row is not known. The
-        table then has no ``Residual`` and no shares, and a line below it says so.
+        For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the residual variance is not known. Then
+        the table has no ``Residual`` and no shares, and a line below the table reports this.
 
     Raises
     ------
@@ -99,8 +100,17 @@ def quantities_of(result: GroupedResult) -> list[Quantity]:
     found = [line for one in covariances for line in _of_factor(one)]
     if row is None:
         return found
+    spread = _of_rows(result, covariances)
+    row = row + sum(variance for one in spread if (variance := one.variance()) is not None)
+    covariances = [one for one in covariances if one not in spread]
     shares = [line for one in result.parts for line in _shares([c for c in covariances if c.part == one], row, one)]
     return [*found, Quantity(RESIDUAL, "", SD, np.sqrt(row)), *shares]
+
+
+def _of_rows(result: GroupedResult, covariances: list[Covariance]) -> list[Covariance]:
+    """Factors that have a level for every count: what counts vary beyond their law is part of a row's variance."""
+    beyond = result.family.responses in (Responses.COUNTS, Responses.PROPORTIONS)
+    return [one for one in covariances if beyond and one.of_rows and one.variance() is not None]
 
 
 def _of_factor(one: Covariance) -> Iterator[Quantity]:
@@ -131,20 +141,29 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
     if not any(one.group == RESIDUAL for one in quantities):
         text = str(result.about["family"].get("text", "the family"))
         if described := result.about.get("predictors"):
-            return [f"There are no shares of variance: rows differ in {listed([*described])}, and so in variance."]
-        return [f"There are no shares of variance: the variance of a row of {text} is not known."]
+            return [
+                (
+                    f"There are no shares of variance: {listed([*described])} differs between rows, and so does "
+                    "the variance."
+                )
+            ]
+        return [f"There are no shares of variance: the residual variance of {text} is not known."]
     if not any(one.quantity == SHARE for one in quantities):
         if not all(one.has_variance for one in result.covariances()):
             return ["There are no shares of variance: Student-t effects of 2 or fewer degrees of freedom have none."]
         return ["There are no shares of variance: this result does not have the columns of its effects."]
-    share = "share: of the variance of all groups and of a row (Residual), on the scale of the linear predictor (ICC)."
+    share = (
+        "share: the share in the variance of all groups and the residual, on the scale of the linear predictor (ICC)."
+    )
     if family.coefficients_per_class:
         return [f"{share} Residual is the latent logistic error of a class beside the reference class."]
     if family.of_labels or family.of_classes:
         return [f"{share} Residual is the latent error of the {family.link.name} link."]
     if family.responses in (Responses.COUNTS, Responses.PROPORTIONS):
         at = "at the mean of the responses"
-        return [f"{share} Residual is approximated {at}, {result.mean_response:.4g} (Nakagawa et al. 2017)."]
+        rows = _of_rows(result, result.covariances())
+        beside = f", and has the effects of {listed([one.factor for one in rows])}, one for every row" if rows else ""
+        return [f"{share} Residual is approximated {at}, {result.mean_response:.4g} (Nakagawa et al. 2017){beside}."]
     return [share]
 
 

@@ -28,7 +28,7 @@ class SummaryTable(pd.DataFrame):
         return pd.DataFrame(columns, index=self.index)
 
     def to_string(self, *args: Any, **settings: Any) -> Any:
-        """As pandas has it, of the numbers as they are shown."""
+        """Return the table as text, as `pandas.DataFrame.to_string` does, with the rounded numbers."""
         return self._written.to_string(*args, **settings)
 
     def __repr__(self) -> str:

@@ -18,19 +18,19 @@ from .layout import EFFECT, ROLE, Layout, layout_of, plain_layout, refuse_unwrit
 
 
 def summary(tree: Any, **settings: Any) -> Any:
-    """Return `arviz_stats.summary`, with as many digits of each number as its Monte Carlo error supports.
+    """Return `arviz_stats.summary`, rounded to the digits that the Monte Carlo error supports.
 
-    The last digit of a mean or an interval has the place of the first digit of the mean's Monte Carlo standard error
-    (``mcse_mean``); a standard deviation has that of ``mcse_sd``. The numbers in the table are rounded so;
-    ``round_to="none"`` returns all their digits.
+    For a mean or an interval, the last digit has the same decimal place as the first digit of the Monte Carlo standard
+    error of the mean (``mcse_mean``); for a standard deviation, as the first digit of ``mcse_sd``. ``round_to="none"``
+    returns all digits.
 
     If the draws come from an inexact test, every parameter is marked. The notes below the table (``attrs["notes"]``)
-    say how far the posterior is from Laplace's approximation, if proposals came from it (docs/choose.md; the numbers
-    are in ``attrs["laplace"]``). They also say how many group effects are not shown, and how to see them.
-    ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
+    say how far the posterior is from Laplace's approximation, if the proposals come from this approximation
+    (docs/choose.md; the numbers are in ``attrs["laplace"]``). They also say how many group effects the table does not
+    show, and how to see them. ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
 
-    The columns ``eti89_lb`` and ``eti89_ub`` are the ends of the interval that holds the middle 89 % of the posterior
-    (ArviZ's default). ``ci_prob=0.95`` gives the interval of 95 %.
+    The columns ``eti89_lb`` and ``eti89_ub`` are the ends of the central interval that contains 89 % of the posterior
+    (ArviZ's default). ``ci_prob=0.95`` gives a 95 % interval.
     """
     from arviz_stats import summary as table_of
     from pandas import DataFrame
@@ -56,7 +56,7 @@ def summary(tree: Any, **settings: Any) -> Any:
     table.attrs["notes"] = [left_out] if left_out else []
     if distance is not None:
         table.attrs["laplace"] = distance.line
-        exact = " The draws of this table are exact, whatever the approximation is." if distance.off else ""
+        exact = " The draws of this table are exact, even if the approximation is not accurate." if distance.off else ""
         table.attrs["notes"].append(distance.line + exact)
     return table
 
@@ -172,7 +172,7 @@ def refuse_statistics(statistics: Statistics) -> None:
     refuse_unwritable(plain_layout([(one.name, None) for one in statistics]))
     taken = [one.name for one in statistics if one.name in _TAKEN]
     if taken:
-        raise ValueError(f"results have a {taken[0]} of their own: give the kernel's statistic another name.")
+        raise ValueError(f"results already have a {taken[0]}: give the kernel's statistic another name.")
 
 
 class ChainResult(NamedTuple):

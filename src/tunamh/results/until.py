@@ -20,8 +20,8 @@ class Until:
     """Stop when the worst parameter has enough effective draws, a small enough R-hat, or both if both are set.
 
     The rule is checked after 100 draws per chain, 120, 144, and so on, and not by the clock. So the same seed stops at
-    the same draw. A rule that depends on the draws has a small bias: it uses estimates, and stops when these happen to
-    look good. Ask for at least a few hundred effective draws.
+    the same draw. Such a rule has a small bias, because it can stop by chance when the estimates look good. To keep
+    this bias small, use at least a few hundred effective draws.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Until:
         ess = None if self.ess is None else number_between("ess", self.ess, 0, MOST_EFFECTIVE, ends="high")
         r_hat = None if self.r_hat is None else number("r_hat", self.r_hat)
         if r_hat is not None and not r_hat > 1:
-            raise ValueError(f"r_hat must be above 1, which only endless chains reach, got {r_hat:g}.")
+            raise ValueError(f"r_hat must be above 1, got {r_hat:g}.")
         settle(self, ess=ess, r_hat=r_hat)
 
     def looks(self, draws: int) -> Iterator[int]:
@@ -56,7 +56,9 @@ class Until:
         yield draws
 
     def holds(self, take: Take, chains: int, n: int, d: int) -> bool:
-        """Return whether ``n`` draws of each chain are enough. ``take`` returns the draws, as for `worst_of`."""
+        """Return True if ``n`` draws of each chain are enough.
+
+        ``take`` is a function that returns the draws, as for `worst_of`."""
         if n < FEWEST_TO_JUDGE:
             return False
         r_hat, _, ess, _ = worst_of(take, chains, n, d)

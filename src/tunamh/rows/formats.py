@@ -47,18 +47,19 @@ def open_rows(
         Runs the work on blocks: threads, processes, ``client.get_executor()`` of Dask, or MPI. Default: threads of this
         process. The draws do not depend on it.
     memory : str or int
-        Bytes for rows in memory. If all packed rows fit, they are kept in memory. If not, the rows that chains will
-        draw are gathered in advance.
+        The most memory that rows may use, in bytes or such as ``"2GiB"``. If not all rows fit into it, the rows that
+        the chains will draw are read in advance (docs/tall-data.md).
     cache : str or path, optional
-        A folder, such as ``"flights.tunamh"``. `tunamh.regression` keeps there what it computes of every row group of
-        Parquet files, so that the next run of the same script reads only files that are new or changed
-        (docs/living-data.md). The folder is made if it is not there.
+        A folder, such as ``"flights.tunamh"``; it is created if it does not exist. `tunamh.regression` saves there what
+        it computes from every row group of Parquet files. So the next run of the same script reads only files that are
+        new or changed (docs/living-data.md).
     new_levels : "grow" or "refuse"
-        With ``cache``: give a coefficient to a level that no earlier file had, or raise an error.
+        With ``cache``, if a new file has a level that no earlier file had: add a coefficient for this level, or raise
+        an error.
 
     Returns
     -------
-    A source of tables. Pass columns of it as ``X``, such as ``tables[["distance", "hour"]]``, and pass ``y=``,
+    A source of tables. Pass some of its columns as ``X``, such as ``tables[["distance", "hour"]]``, and pass ``y=``,
     ``weights=`` and the other columns by name.
 
     Examples

@@ -52,9 +52,9 @@ class Rows(NamedTuple):
     """Consecutive rows; ``start`` is the number of the first one.
 
     In your own source ``X`` is an array (n, d), or `Factored` columns. (Inside the library it is a block of a design,
-    `tunamh.targets.designs`, and ``others`` are blocks of further designs.) Without weights every row counts once;
-    without an offset it is zero. ``censored`` is 1 if the true response is larger than ``y``, -1 if it is smaller, 0
-    otherwise. ``entry`` is for rows inside the library: the time when a row comes under observation.
+    `tunamh.targets.designs`, and ``others`` are blocks of further designs.) Without weights, all weights are 1; without
+    an offset, all offsets are 0. ``censored`` is 1 if the true response is larger than ``y``, -1 if it is smaller, 0
+    otherwise. Only the library uses ``entry``: the time when the observation of a row begins.
     """
 
     start: int
@@ -69,7 +69,7 @@ class Rows(NamedTuple):
 
 @runtime_checkable
 class Source(Protocol):
-    """Rows that are read block by block. Every reading must return the same rows.
+    """A source of rows that are read block by block. Every time it is read, it must return the same rows.
 
     Blocks come in the order of the rows, cover all rows, and have at least one row each. The draws depend on the
     division into blocks, because of the rounding of sums. They do not depend on where and when a block is read.

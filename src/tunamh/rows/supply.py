@@ -22,7 +22,7 @@ from ..compiled.vector import prefetch
 class Supply(NamedTuple):
     """The source of the rows that a test or kernel draws.
 
-    ``refill`` fills the ring, a buffer of row numbers drawn in advance, with probabilities that are given by ``law``.
+    ``refill`` fills the ring buffer with row numbers that are drawn in advance; ``law`` has their probabilities.
     """
 
     refill: Part

@@ -23,7 +23,7 @@ class TableBlock(NamedTuple):
 
     ``table`` is a pyarrow, pandas or polars table or a dict of arrays; ``table[name]`` is a column. ``place`` is the
     origin of the rows for error messages, such as ``row group 3 of flights/2020.parquet, from its row 8192 on``.
-    ``numbers`` has the columns, if any, that were read as arrays for many blocks at once.
+    ``numbers`` has columns that the reader has already converted to arrays; it can be empty.
     """
 
     start: int
@@ -34,7 +34,9 @@ class TableBlock(NamedTuple):
 
 @runtime_checkable
 class Tables(Protocol):
-    """Tables with the same columns, read block by block. Every reading must return the same rows.
+    """A source of tables that are read block by block and have the same columns.
+
+    Every time it is read, it must return the same rows.
 
     ``memory`` is the number of bytes that a run may use for rows (None: no limit).
     """

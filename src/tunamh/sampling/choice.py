@@ -101,7 +101,9 @@ def choose(
         found = target.distinct()
         if found is not None:
             chosen = choose(found, None, None, None, frames=frames + 1)
-            how = f"{target.n_rows:,} rows are {found.n_rows:,} different ones, each weighted by how often it occurs"
+            how = (
+                f"{target.n_rows:,} rows are {found.n_rows:,} different rows, each with its number of copies as weight"
+            )
             return chosen._replace(why=f"{how}; {chosen.why}")
     warn_of_modes(target, frames)
     if control is not None:
@@ -113,13 +115,13 @@ def choose(
     own = target.own_kernel()
     if own is not None:
         if test is not None or proposal is not None:
-            raise NotApplicable("a model with group effects has its own kernels: leave test= and proposal= out.")
+            raise NotApplicable("a model with group effects has its own sampler: leave test= and proposal= out.")
         if kernel is not None and type(kernel) is not type(own):
             raise NotApplicable(f"this target works only with the kernel {own!r}, got kernel={kernel!r}.")
         _refuse_improper_columns(target.base)  # type: ignore[attr-defined]
         return Choice(target, own if kernel is None else kernel, target.why_own_kernel())
     if kernel is not None:
-        return Choice(target, kernel, f"{kernel!r}, as you said")
+        return Choice(target, kernel, f"{kernel!r}, as you have set")
     if test is None and proposal is None:
         if offers(target, Examined):
             return _for_regression(target, frames)
@@ -129,7 +131,7 @@ def choose(
     if test is None:
         test = MHSS(delayed=False) if isinstance(proposal, Autoregressive) else TunaMH()
     proposal = target.default_proposal() if proposal is None else proposal
-    return _joint(target, test, proposal, f"{test!r} with {proposal!r}, as you said")
+    return _joint(target, test, proposal, f"{test!r} with {proposal!r}, as you have set")
 
 
 def _joint(target: Target, test: Any, proposal: Any, why: str) -> Choice:
@@ -168,7 +170,7 @@ def _for_kept(target: Any) -> Choice:
     """The expansion and the rows that were kept of an earlier set-up: nothing is read."""
     unsafe = why_unsafe(target, target.kept.mode._replace(away=0.0))  # it need not be at the mode
     if unsafe is not None:
-        raise NotApplicable(f"{unsafe}: give a prior, or open the rows without cache=.")
+        raise NotApplicable(f"{unsafe}: set a prior, or open the rows without cache=.")
     expanded = target.kept.expanded._with(base=target)
     if not target.proved_proper(expanded, target.kept.mode.away):
         refuse_separated(target)
@@ -288,26 +290,28 @@ def _across_modes(target: ExaminedTarget) -> Choice:
         target,
         MH(),
         proposal,
-        f"the posterior has {len(target.modes)} modes, and proposals are drawn from Gaussian approximations about each "
-        f"of them and by a random walk; each step reads {_all_rows(target)}",
+        f"the posterior has {len(target.modes)} modes, and proposals come from Gaussian approximations around each "
+        f"of them and from a random walk; each step reads {_all_rows(target)}",
     )
 
 
 def _without_expansion(target: ExaminedTarget, why: str) -> Choice:
     """No expansion to rely on; minibatches pay where the posterior knows far fewer rows than there are (spec 5e)."""
     if target.effective_rows < 0.25 * target.n_rows and np.isfinite(target.total_bound):
-        return _joint(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, since {why}")
+        return _joint(target, TunaMH(), target.default_proposal(), f"a random walk on minibatches, because {why}")
     mode = target.modes[0]
     finite = np.isfinite(mode.posterior.energy) and np.isfinite(mode.posterior.hessian).all()
     if finite and mode.posterior.metric().positive_definite:
-        said = f"Student-t proposals about the mode and a random walk, each checked on {_all_rows(target)}, since {why}"
+        said = (
+            f"Student-t proposals around the mode and a random walk, each decided on {_all_rows(target)}, because {why}"
+        )
         return _joint(target, MH(), AcrossModes.of([mode]), said)
-    return _joint(target, MH(), target.default_proposal(), f"a random walk on {_all_rows(target)}, since {why}")
+    return _joint(target, MH(), target.default_proposal(), f"a random walk on {_all_rows(target)}, because {why}")
 
 
 def _for_expansion(target: TaylorTarget, where: str, batch: float | None = None) -> Choice:
     """Laplace proposals, and the test by cost; ``batch`` is what a minibatch would read, where that is known."""
-    approximation = f"proposals from a Gaussian approximation about {where}"
+    approximation = f"proposals from a Gaussian approximation around {where}"
     if not target.white:
         why = f"a random walk on an expansion of order {target.order}, without whitened distances"
         return _joint(target, MHSS(), target.default_proposal(), why)
@@ -390,8 +394,8 @@ def warn_of_modes(target: Target, frames: int) -> None:
     more = "" if len(modes) <= _MODES_SHOWN else f"; and {len(modes) - _MODES_SHOWN} more"
     warnings.warn(
         f"the posterior has {len(modes)} modes: {'; '.join(shown)}{more}. Chains start in all of them in turn. "
-        "sample(target) proposes moves between them; a test or a proposal of your own may not. Several modes mean "
-        "that the model does not fit: look at the residuals, and at the family's scale.",
+        "sample(target) proposes moves between them; your own test or proposal may not. "
+        f"{target.several_modes_mean}",
         SeveralModes,
         stacklevel=4 + frames,
     )

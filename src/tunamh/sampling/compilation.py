@@ -43,9 +43,9 @@ def compile_together(setup: ChainSetup, progress: Progress) -> None:
     parts = [*parts_of(setup), windows_of(len(setup.kernel.turns))]
     left = ahead.missing(parts)
     if left:
-        progress.say(f"compiling {len(left)} functions, which the first use after an installation or update does")
+        progress.say(f"compiling {len(left)} functions, as in every first use after an installation or update")
         progress.restart("compiling")
         ahead.start(left)
-    ahead.finish(parts, lambda n: progress.update(1 - n / len(left), f"{n} functions are left"))
+    ahead.finish(parts, lambda n: progress.update(1 - n / len(left), f"{n} functions remain"))
     if left:
         progress.restart("set-up")

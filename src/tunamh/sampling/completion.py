@@ -48,7 +48,7 @@ def assemble_result(
         if told is not None:
             complaints.append(ConvergenceWarning(told))
     except Exception as error:
-        complaints.append(UserWarning(f"convergence could not be judged ({type(error).__name__}: {error})"))
+        complaints.append(UserWarning(f"convergence could not be computed ({type(error).__name__}: {error})"))
     return posterior, complaints
 
 

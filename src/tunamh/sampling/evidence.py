@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from .._arguments import explained, seed_sequence, shown, whole_number
-from ..capabilities import Examined, Normalised, Repeating, offers
+from ..capabilities import Examined, Kept, Normalised, Repeating, offers
 from ..errors import NotApplicable
 from ..groups import MixedModel
 from ..laplace.gaussian import gaussian_at_mode
 from ..marginal.estimate import AllRows, Decides, posterior_ordinate
 from ..marginal.evidence import Evidence
+from ..marginal.of_groups import MarginalOfGroups, refuse_other_groups
 from ..marginal.pairs import MinibatchTest
 from ..marginal.proposal_law import NormalMixture
 from ..process.blas import one_blas_thread
@@ -27,6 +28,7 @@ from .sample import sample
 _CHAINS, _DRAWS, _TUNE = 4, 1000, 500
 _FLOOR = 20.0  # rows of a minibatch: for less noise in the decision
 _MOST_ENERGIES = 2e10  # of all rows, times columns, where every proposal reads all of them
+_MOST_OF_GROUPS = 4e6  # rows times proposals, each of which has integrals over the effects of all groups
 _FEWEST = 200
 
 
@@ -34,19 +36,19 @@ _FEWEST = 200
 def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: Any = 0) -> Evidence:
     """Estimate the log marginal likelihood of a regression, ``log p(y)``, with its standard error.
 
-    ``p(y) = integral p(y | theta) p(theta) d theta`` has all constants of the likelihood and of the prior. Differences
-    of two models of the same responses are log Bayes factors; `tunamh.compare` turns them into posterior probabilities.
-    The estimate needs one pass over all rows. The rest are acceptance probabilities of moves, decided on minibatches as
-    in `tunamh.sample` (docs/compare.md has the formula).
+    ``p(y) = integral p(y | theta) p(theta) d theta`` includes all constants of the likelihood and of the prior. The
+    difference of the log evidence of two models for the same responses is the log of their Bayes factor;
+    `tunamh.compare` computes posterior probabilities from it. The estimate needs one pass over all rows, and acceptance
+    probabilities of moves, which read only minibatches, as in `tunamh.sample` (docs/compare.md has the formula).
 
     Parameters
     ----------
     target : GLM, or result
-        A regression whose priors are all proper, as the default priors of formulas are. For a result of an earlier
-        call, the evidence that it keeps is returned.
+        A regression with proper priors (the default priors of formulas are proper). Or a result that already contains
+        its evidence: then this evidence is returned.
     posterior : DataTree, optional
-        The result of ``tunamh.sample(target)``, whose draws are used; the evidence is added to it, so that files and
-        `tunamh.compare` have it. Default: 4000 draws are made.
+        The result of ``tunamh.sample(target)``. Its draws are used, and the evidence is stored in it, for saved files
+        and `tunamh.compare`. Default: the function makes 4000 draws itself.
     proposals : int
         Number of moves in each of two directions. The standard error falls with its square root.
     rng : seed, optional
@@ -60,16 +62,19 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     Raises
     ------
     NotApplicable
-        A prior is flat, a function of your own, or has unknown scales (`Horseshoe`, `Grouped`); the target has group
-        effects, or is no regression.
+        If a prior is flat, is your own function, or has unknown scales (`Horseshoe`, `Grouped`); if the target has
+        several factors of groups or several effects for each group, or is not a regression.
 
     Notes
     -----
-    A row of weight ``w`` counts as ``w`` rows. With ``temper``, ``p(y | theta)`` is raised to that power. An energy of
-    your own (`tunamh.family`) must be minus the log density with all its constants.
+    The effects of one factor of groups are integrated out, group by group, to about ten digits. Then every proposal
+    reads all rows, and the number of proposals decreases with the number of rows, down to 200.
 
-    The evidence depends on the priors, also where the posterior hardly does: a prior ten times as wide costs about 2.3
-    for each coefficient.
+    A row of weight ``w`` counts as ``w`` rows. With ``temper``, ``p(y | theta)`` is raised to the power ``temper``.
+    Your own energy (`tunamh.family`) must be minus the log density with all its constants.
+
+    The evidence depends on the priors, even if the posterior hardly does: if the prior is ten times as wide, the log
+    evidence decreases by about 2.3 for each coefficient.
     """
     if not isinstance(target, Target) and posterior is None:
         return _kept(target)
@@ -84,12 +89,20 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
         result = posterior
     with one_blas_thread():
         draws = _walked(target, result)
-        test, law, at_most = _test_of(target, rows)
-        ordinate = posterior_ordinate(draws, law, test, min(proposals, at_most), np.random.default_rng(moves))
+        density, generator = cast(Any, target), np.random.default_rng(moves)
+        if isinstance(target, MixedModel):
+            density = MarginalOfGroups(target)
+            law, draws = _half_and_half(density.points(draws))
+            at_most = max(_FEWEST, int(_MOST_OF_GROUPS / target.n_rows))
+            ordinate = posterior_ordinate(draws, law, AllRows(density), min(proposals, at_most), generator)
+        else:
+            test, law, at_most = _test_of(target, rows)
+            ordinate = posterior_ordinate(draws, law, test, min(proposals, at_most), generator)
         announce("adding up the likelihood of all rows")
-        joint = target.log_joint(law.centre)
+        joint = density.log_joint(law.centre)
     found = Evidence(
-        joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance
+        *(joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance),
+        target.data_rows,
     )
     if posterior is not None:
         found.add_to(posterior)
@@ -105,8 +118,8 @@ def _kept(result: Any) -> Evidence:
         ) from None
     if found is None:
         raise NotApplicable(
-            "this result does not have its evidence, and results keep no data: call tunamh.evidence(target, result) "
-            "with the target that it was sampled from, once; then the result keeps it."
+            "this result does not contain its evidence, and it does not contain the data: call "
+            "tunamh.evidence(target, result) once, with the target of this result; then the result contains it."
         )
     return found
 
@@ -114,10 +127,8 @@ def _kept(result: Any) -> Evidence:
 def refuse_without_evidence(target: Any) -> None:
     """Raise for models that have no evidence, or whose evidence is not offered."""
     if isinstance(target, MixedModel):
-        raise NotApplicable(
-            "the evidence of models with group effects is not offered yet. tunamh.compare says which of them predicts "
-            "better; for a factor of few levels, give it as a column, with a normal prior of its coefficients."
-        )
+        refuse_other_groups(target)
+        return
     if not offers(target, Examined) or not offers(target, Normalised):
         raise NotApplicable(f"evidence is for regressions: a GLM or a formula, got {shown(target)}.")
     target.refuse_without_constants()
@@ -131,7 +142,9 @@ def _refuse_other_data(target: Any, posterior: Any) -> None:
     except (KeyError, TypeError, AttributeError, ValueError):
         raise TypeError(f"posterior must be the result of tunamh.sample(target), got {shown(posterior)}.") from None
     if not attributes.get("exact", 1):
-        raise NotApplicable("the draws are not exact, so they give no evidence: use those of tunamh.sample(target).")
+        raise NotApplicable(
+            "the draws are not exact, so they cannot be used for the evidence: use the result of tunamh.sample(target)."
+        )
     same = settings["data"] == target.fingerprint
     model = attributes.get("model")
     if not same or (model is not None and json.loads(model) != json.loads(json.dumps(target.description))):
@@ -146,24 +159,34 @@ def _walked(target: Any, result: Any) -> np.ndarray:
     return np.array([target.to_chain(point) for point in flat]).reshape(natural.shape)
 
 
+def _half_and_half(draws: np.ndarray) -> tuple[NormalMixture, np.ndarray]:
+    """A law of proposals from the first half of every chain, and the other half, which knows nothing of it."""
+    first, second = np.split(draws, [draws.shape[1] // 2], axis=1)
+    flat = first.reshape(-1, first.shape[-1])
+    covariance = np.atleast_2d(np.cov(flat, rowvar=False))
+    return NormalMixture.of_one(flat.mean(axis=0), np.linalg.cholesky(covariance)), second
+
+
 def _test_of(target: Any, seed: np.random.SeedSequence) -> tuple[Decides, NormalMixture, int]:
     """What decides moves, the law of proposals, and how many proposals are worth their time."""
+    if offers(target, Kept) and target.kept is not None:  # a centre of before: proposals are about today's mean
+        expanded = target.kept.expanded
+        return MinibatchTest(expanded, _FLOOR, seed), _about_mean(expanded), 2**62
     merged = target.distinct() if offers(target, Repeating) else None
     target = target if merged is None else merged
     mode, order = target.modes[0], target.highest_order()
     if len(target.modes) == 1 and order > 0 and why_unsafe(target, mode) is None:
         try:
             expanded = expanded_about_mode(target, order)[0]
-            law = NormalMixture.of_one(expanded.reference, expanded.metric.factor)
-            return MinibatchTest(expanded, _FLOOR, seed), law, 2**62
+            return MinibatchTest(expanded, _FLOOR, seed), _about_mean(expanded), 2**62
         except NotApplicable:  # rows without a bound
             pass
     found = [gaussian_at_mode([one]) for one in target.modes]
     laws = [(law, one.log_mass) for law, one in zip(found, target.modes, strict=True) if law is not None]
     if not laws:
         raise NotApplicable(
-            "the search for a mode found none, so there is no law to propose from, which this estimate of the evidence "
-            "needs: give narrower priors."
+            "the search for a mode found none, but this estimate of the evidence needs proposals around a mode: "
+            "set narrower priors."
         )
     mixture = NormalMixture(
         np.array([mass for _, mass in laws]),
@@ -172,3 +195,7 @@ def _test_of(target: Any, seed: np.random.SeedSequence) -> tuple[Decides, Normal
     )
     affordable = int(_MOST_ENERGIES / (target.n_rows * target.dim))
     return AllRows(target), mixture, max(_FEWEST, affordable)
+
+
+def _about_mean(expanded: Any) -> NormalMixture:
+    return NormalMixture.of_one(expanded.reference, expanded.metric.factor)

@@ -91,6 +91,7 @@ class LaplaceApproximation:
             "seed": str(seed.entropy),
             "draws": draws,
             "rows": self.target.n_rows,
+            "data_rows": self.target.data_rows,
             "data": self.target.fingerprint,
             "model": getattr(self.target, "description", None),
         }
@@ -110,7 +111,7 @@ class LaplaceApproximation:
 def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceApproximation:
     """Compute Laplace's approximation of the posterior of ``target``, with a warning if it is inaccurate.
 
-    The approximation is compared with draws from the posterior. After the set-up of `sample`, 4000 draws cost little,
+    The approximation is compared with 4000 draws from the posterior. After the set-up, these draws need little time,
     because each step reads only a few rows.
 
     Parameters
@@ -132,7 +133,7 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
     Raises
     ------
     NotApplicable
-        There is no approximation: several modes, no mode found, a prior with unknown scales, or no derivatives.
+        If there is no approximation: several modes, no mode found, a prior with unknown scales, or no derivatives.
     ImproperPosterior
         There is no posterior.
 

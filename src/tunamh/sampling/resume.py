@@ -35,21 +35,21 @@ def resume(
 ) -> Any:
     """Continue a run of ``sample(..., store=)`` after a kill, Ctrl-C, ``max_seconds`` or an error, or extend it.
 
-    The draws are the same, bit for bit, as without the interruption. A store has no data and no code. So make the same
-    target as for `sample`, and pass the same ``test``, ``proposal``, ``control`` and ``kernel``. The set-up is made
-    again. The seed, ``tune``, ``thin``, the chains and the initial states come from the store.
+    The draws are the same, bit for bit, as without the interruption. A store contains no data and no code. So make the
+    same target as for `sample`, and pass the same ``test``, ``proposal``, ``control`` and ``kernel``. `resume` repeats
+    the set-up. It takes the seed, ``tune``, ``thin``, the number of chains and the initial states from the store.
 
     Parameters
     ----------
     store : str or path
         The folder of the run.
     target, test, proposal, control, kernel
-        The same as for `sample`. Others raise an error with the reason. Targets and choices are compared by their
-        descriptions, data by their fingerprint. Other differences (a changed function, another processor, another
-        rounding) are found because the first steps of the run are repeated.
+        The same as for `sample`; anything else raises an error that gives the reason. Targets, tests and proposals are
+        compared by their descriptions, and data by their fingerprint. To find other differences (a changed function,
+        another processor), `resume` repeats the first steps of the run.
     draws : int, optional
-        A larger number of draws per chain extends the run, also a finished one. Without ``until`` it removes the old
-        rule for stopping.
+        A larger number of draws per chain: this extends the run, even if it has finished. Without ``until`` it removes
+        the old rule for stopping.
     until : Until, optional
         Another rule for stopping. Default: the rule of `sample`.
     cores, max_seconds, progressbar

@@ -40,8 +40,8 @@ def sample(
 ) -> Any:
     """Draw from the posterior of ``target``.
 
-    Warm-up tunes the parameters of the sampler that you leave at None. They are fixed before the first kept draw.
-    Values that you set are never tuned.
+    Warm-up tunes the parameters of the sampler that you do not set. They are fixed before the first kept draw. Warm-up
+    never changes a value that you set.
 
     The same seed gives the same draws, bit for bit, on any number of cores and BLAS threads, for the same processor
     instructions and library versions. On other machines the last digits of sums may differ; then the draws differ, but
@@ -71,24 +71,26 @@ def sample(
         Number of chains, and of threads that run them (default: the number of cores). Draws do not depend on ``cores``.
     rng : seed, SeedSequence or Generator, optional
     thin : int
-        Steps per kept draw. ``acceptance_rate`` and ``batch_size`` are means over these steps, ``bound_ratio`` is their
-        maximum, and ``accepted`` and ``full_data_step`` say whether it was so in any of them.
+        Steps per kept draw. In ``sample_stats``, ``acceptance_rate`` and ``batch_size`` are means over these steps, and
+        ``bound_ratio`` is the maximum. ``accepted`` and ``full_data_step`` are True if they are True for at least one
+        of these steps.
     init : (d,) or (chains, d), optional
-        Initial states. By default each chain starts at a random state from an overdispersed distribution: for
-        regressions the Laplace approximation of a random subsample, with a control variate a widened Laplace
-        approximation, for finite targets and boxes a uniform distribution, for an `EnergyTarget` a standard normal.
+        Initial states. By default each chain starts at a random state from an overdispersed distribution. This is the
+        Laplace approximation of a random subsample for regressions, a wider Laplace approximation with a control
+        variate, a uniform distribution for finite targets and boxes, and a standard normal distribution for an
+        `EnergyTarget`.
     max_seconds : float, optional
-        Stop after this time and return the draws so far. Set-up and warm-up count, compilation does not.
+        Stop after this time and return the draws so far. The time includes set-up and warm-up, but not compilation.
     store : str or path, optional
-        A new folder. The run is saved there during sampling (docs/store.md). `tunamh.resume` continues it after a kill,
-        Ctrl-C or ``max_seconds``, with the same draws; `tunamh.read_store` reads it at any time. During sampling only a
-        few megabytes of each chain are then in memory.
+        A new folder. `sample` saves the run in this folder during sampling (docs/store.md). `tunamh.resume` continues
+        it after a kill, Ctrl-C or ``max_seconds``, with the same draws; `tunamh.read_store` reads it at any time.
+        During sampling only a few megabytes of each chain are then in memory.
     until : Until, optional
         Stop earlier, when the worst parameter has enough effective draws or a small R-hat; ``draws`` is then the
         maximum.
     progressbar : bool
-        Show set-up, the chosen sampler, progress, and a last line on stderr. Nothing is shown if the environment
-        variable ``CI`` is set.
+        Show the set-up, the chosen sampler, the progress, and a last line on stderr. If the environment variable ``CI``
+        is set, nothing is shown.
 
     Returns
     -------
@@ -97,8 +99,8 @@ def sample(
         unknown scales and similar parameters as separate variables), ``sample_stats``, and ``observed_data`` if rows
         are in memory: the responses, or 10,000 of them, with their row numbers. If proposals come from Laplace's
         approximation, the attributes ``laplace_...`` say how far it is from the posterior (docs/choose.md). After
-        Ctrl-C or ``max_seconds`` all chains are cut to the length of the shortest. ``stopped`` in the settings
-        attribute is ``"finished"``, ``"until"``, ``"interrupted"`` or ``"max_seconds"``.
+        Ctrl-C or ``max_seconds`` all chains are cut to the length of the shortest chain. In the attribute ``settings``,
+        ``stopped`` is ``"finished"``, ``"until"``, ``"interrupted"`` or ``"max_seconds"``.
 
     Warns
     -----

@@ -55,7 +55,7 @@ class Choices(NamedTuple):
         if kernel is not None and not isinstance(kernel, Kernel):
             raise TypeError(f"kernel must be a kernel such as MetropolisHastings(RandomWalk()), got {shown(kernel)}.")
         if kernel is not None and not (test is None and proposal is None):
-            raise TypeError("kernel= takes the place of test= and proposal=: give MetropolisHastings(proposal, test).")
+            raise TypeError("kernel= replaces test= and proposal=: pass kernel=MetropolisHastings(proposal, test).")
         refuse_unwritable(layout_of(target, target.variables))
         return self
 
@@ -118,13 +118,13 @@ def run_session(
                 add = partial(
                     add_summaries, posterior, sampler.user_target, sampler.target, sampler.kernel.summaries, memories
                 )
-                complaints += attempt("the group effects could not be summed up", add)
+                complaints += attempt("the group effects could not be summarised", add)
             add_responses = partial(_add_responses, posterior, sampler.user_target)
             complaints += attempt("the group observed_data could not be added", add_responses)
             if settings["stopped"] == "interrupted":
                 complaints.insert(0, UserWarning(f"interrupted: {told}"))
             if settings["stopped"] == "finished" and plan.until is not None:
-                told = f"{plan.until} does not hold after draws={plan.draws}, which was the most: allow more draws"
+                told = f"{plan.until} is not reached after draws={plan.draws}, the maximum: allow more draws"
                 complaints.append(UserWarning(told))
             for complaint in complaints:
                 warn(complaint, posterior)
@@ -178,7 +178,7 @@ def _settings(sampler: Sampler, plan: RunPlan) -> dict[str, Any]:
         "tune": plan.tune,
         "thin": plan.thin,
         "rows": sampler.target.n_rows,
-        "data_rows": sampler.user_target.n_rows,
+        "data_rows": sampler.user_target.data_rows,
         "total_bound": sampler.target.total_bound,
         "data": sampler.target.fingerprint,
         "model": sampler.user_target.description,
@@ -220,7 +220,9 @@ def _results(runs: list[ChainRun], store: Store | None, enough: int | None) -> l
 
 def _no_draws(interrupted: bool, max_seconds: float | None, store: Store | None) -> BaseException:
     later = (
-        "" if store is None or not store.is_there else f"; tunamh.resume({str(store.path)!r}, target) goes on from here"
+        ""
+        if store is None or not store.is_there
+        else f"; tunamh.resume({str(store.path)!r}, target) continues from here"
     )
     if interrupted:
         return KeyboardInterrupt(f"interrupted before every chain had a draw{later}")

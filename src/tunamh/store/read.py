@@ -24,10 +24,10 @@ def read_store(store: Any) -> Any:
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` and ``sample_stats``. All chains are cut to the length of the shortest. ``stopped`` in the
-        settings attribute is ``"finished"`` if all draws are there, otherwise ``"unfinished"``. The attributes
-        ``laplace_...`` and the group ``observed_data`` need the data, so only the results of `tunamh.sample` and
-        `tunamh.resume` have them.
+        Groups ``posterior`` and ``sample_stats``. All chains are cut to the length of the shortest chain. In the
+        attribute ``settings``, ``stopped`` is ``"finished"`` if the run has made all draws, otherwise ``"unfinished"``.
+        The attributes ``laplace_...`` and the group ``observed_data`` need the data, so only the results of
+        `tunamh.sample` and `tunamh.resume` have them.
 
     Raises
     ------

@@ -96,7 +96,7 @@ class Target(Value):
     """The scales of the prior, if they are part of the state (`tunamh.priors.mixtures.Mixture`); otherwise None."""
 
     predictors: int = 1
-    """The number of linear predictors per row; the work space of a chain has room for so many."""
+    """The number of linear predictors per row, data columns of the energy included: a chain has room for so many."""
 
     formula: Any = None
     """If the target was made from a formula: what the formula has learned from the data."""
@@ -114,6 +114,11 @@ class Target(Value):
 
     several_modes: bool = False
     """Whether chains must start far apart to find all modes."""
+
+    several_modes_mean: str = (
+        "Several modes mean that the model does not fit: look at the residuals, and at the family's scale."
+    )
+    """What to do where there are several modes."""
 
     own_bounds: bool = False
     """Whether the bounds come from the user, who can then correct them."""
@@ -264,6 +269,11 @@ class Target(Value):
         squares = float(np.dot(self.c, self.c)) if self.gathered is None else self.gathered.squares
         trace = squares / self.temper + float(self._prior.precision.sum())
         return trace if 0 < trace < np.inf else 1.0
+
+    @property
+    def data_rows(self) -> int:
+        """Return the number of rows that the user gave: those of the target, unless one row became several."""
+        return self.n_rows
 
     @property
     def effective_rows(self) -> float:

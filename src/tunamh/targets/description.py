@@ -33,6 +33,8 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
             for name, labels in zip(rows.described, rows.other_names, strict=True)
         },
         "classes": classes_of(target),
+        **({"data_columns": list(columns)} if (columns := target.user_family.data_columns) else {}),
+        **({"named_predictors": list(names)} if (names := target.user_family.named_predictors) else {}),
         **({"censored": True} if rows.has_censoring else {}),
         **({"strata": True} if isinstance(rows, InMemory) and rows.strata is not None else {}),
         **({"trials": target.given_trials} if target.given_trials and target.formula is None else {}),
@@ -70,9 +72,10 @@ def mixed_as_json(target: Any) -> dict[str, Any]:
             **({} if one.label is None else {"predictor": one.predictor, "given": one.given, "class": one.label}),
             **({} if one.parameter is None else {"parameter": one.parameter}),
             "known": None if one.known is None else [float(size) for size in np.diag(one.known) ** -0.5],
-            "squares": _squares(one.Z * target.base.row_layout.unit),
+            "squares": _squares(one.Z * target.base.row_layout.unit * one.own_scales[one.codes, None]),
             **({"rows": _rows_by_level(target, one)} if one.groups <= _MOST_LEVELS else {}),
             **({"df": one.df} if one.df else {}),
+            **({"related": True} if one.related is not None else {}),
             **({"level_names": list(map(str, one.levels))} if named else {}),
         }
         for k, one in enumerate(target.groupings)

@@ -48,6 +48,11 @@ from .search.rivals import rival_modes
 
 Result = TypeVar("Result")
 
+_CHANGE_PLACES = (
+    "Where predictors can change places, as the two laws of a mixture can, tell them apart: give them different priors, "
+    "or write one as another plus exp(difference). Else the model does not fit: look at the residuals."
+)
+
 _ROWS_FOR_MANY_STARTS = 2000
 _START_SPREAD = 2.0  # widths of the Laplace law
 _DRAWS_FOR_WIDTH = 200
@@ -64,11 +69,12 @@ class GLM(Regression):
     Parameters
     ----------
     X : (N, d) table, or a source
-        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. It is copied
-        only when rows are needed; a later change raises an error. pandas objects are matched with ``y`` and ``weights``
-        by their index, everything else by position. float32 features stay float32 and need half of the memory; sums are
-        in double precision. A column of categories has a coefficient for each level except the first. scipy.sparse
-        matrices stay sparse. Your own source (`tunamh.extend.Source`) includes responses, weights and offsets.
+        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. tunamh copies it
+        only when it needs the rows; if you change the data before, an error is raised. pandas objects are matched with
+        ``y`` and ``weights`` by their index, everything else by position. float32 columns stay float32 and need half of
+        the memory; sums are in double precision. A column of categories has a coefficient for each level except the
+        first. scipy.sparse matrices stay sparse. Your own source (`tunamh.extend.Source`) includes responses, weights
+        and offsets.
     y : (N,) responses
     family : Family
         Such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()` for counts, `Ordinal()` for
@@ -87,13 +93,13 @@ class GLM(Regression):
         For survival times and censored responses: 1 (or True) if the true response is larger than ``y``, -1 if it is
         smaller, 0 if it equals ``y``.
     event : (N,), optional
-        The same as survival packages say it: 1 (or True) if the event was seen at time ``y``, 0 if the time is
-        censored and the true one is larger. Give ``censored`` or ``event``, not both.
+        The same information, as survival packages code it: 1 (or True) if the event happened at time ``y``, 0 if the
+        time is censored and the true time is larger. Pass ``censored`` or ``event``, not both.
     entry : (N,), optional
-        The time when a row comes under observation (delayed entry), before ``y``; for `PiecewiseExponential` and
-        `Exponential`.
+        The time when the observation of a row begins (delayed entry); it must be before ``y``. For
+        `PiecewiseExponential` and `Exponential`.
     strata : (N,), optional
-        The stratum of each row, of `PiecewiseExponential`: numbers or text. Each has log hazards of its own.
+        The stratum of each row (numbers or text), for `PiecewiseExponential`. Each stratum has its own log hazards.
     predictors : dict of tables, optional
         Columns for other parameters of the family, by the name of the parameter: the log of ``scale`` of `Gaussian` and
         of ``precision`` of `Beta`, the logit of ``inflation`` and ``positive``, or your own parameters. No column of
@@ -151,7 +157,7 @@ class GLM(Regression):
             observations=observations,
             family=row_family,
             terms=MultiPredictor(row_family) if several else OnePredictor(row_family),
-            predictors=row_family.predictors,
+            predictors=row_family.predictors + row_family.known,
             own_bounds=not type(given).__module__.startswith("tunamh."),
             y_column=design.numbers.width,
             coefficient_prior=coefficient_prior,
@@ -205,18 +211,19 @@ class GLM(Regression):
     """What `with_rows` and `without_rows` keep from one value to the next (`tunamh.targets.grown`)."""
 
     def with_rows(self, X: Any, y: Any, *, weights: Any = None, offset: Any = None) -> GLM:
-        """Return the regression of these rows and more rows, without a pass over the old ones.
+        """Return the regression with additional rows, without reading the old rows again.
 
-        The new target has the same posterior as one made of all rows, with the same prior. The first call sets the
-        target up, with passes over its rows. Later calls read only the new rows, unless the rows have doubled or steps
-        would read twice as many rows as with a fresh expansion (docs/living-data.md).
+        The new target has the same posterior as a target of all rows with the same prior. The first call needs a
+        set-up, with passes over all rows. Later calls read only the new rows. There are two exceptions: if the number
+        of rows has doubled, or if steps would read twice as many rows as after a new set-up, all rows are read again
+        (docs/living-data.md).
 
         Parameters
         ----------
         X, y
-            The new rows, with the same columns.
+            The new rows. They must have the same columns.
         weights, offset
-            If the old rows have them.
+            Of the new rows, if the old rows have weights or offsets.
 
         Raises
         ------
@@ -228,10 +235,10 @@ class GLM(Regression):
         return with_rows(self, X, y, weights=weights, offset=offset)
 
     def without_rows(self, numbers: Any) -> GLM:
-        """Return the regression without some rows, by their numbers from 0 on, without a pass over the others.
+        """Return the regression without some rows, without reading the other rows. The first row has number 0.
 
-        The later rows move up. The sums of the rows that go are subtracted, which costs rounding errors only; files and
-        `tunamh.forget` subtract nothing.
+        The remaining rows are numbered again. tunamh subtracts the sums of the removed rows, which causes only rounding
+        errors. (For files, `tunamh.forget` does not subtract: it reads the files again.)
         """
         from .grown import without_rows
 
@@ -244,6 +251,10 @@ class GLM(Regression):
     @property
     def description(self) -> dict[str, Any] | None:
         return regression_as_json(self)
+
+    @property
+    def data_rows(self) -> int:
+        return self.user_rows.n_rows
 
     @property
     def seen_responses(self) -> SeenResponses | None:
@@ -295,6 +306,10 @@ class GLM(Regression):
             known_columns=self.columns if rows is self.observations else None,
         )
         return dependent_columns(probe)
+
+    @property
+    def several_modes_mean(self) -> str:  # type: ignore[override]
+        return _CHANGE_PLACES if self.user_family.named_predictors else super().several_modes_mean
 
     def remarks(self) -> list[str]:
         return censoring_told(self.user_rows)
@@ -444,7 +459,9 @@ class GLM(Regression):
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
-        """Return the same posterior on the distinct rows, weighted; None if there are few duplicates."""
+        """Return a regression of the distinct rows, with weights; None if there are few duplicates.
+
+        It has the same posterior."""
         found = distinct(self.observations)
         if found is None:
             return None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import fixed, helper
+from ..compiled import helper
 from ..compiled.layouts import FLAG, NUMBER, WHOLE, Layout, float32, int32
 
 OWN = 1
@@ -24,7 +24,9 @@ RUNGS = 4
 def pack_hyper(own: Sequence[float] | np.ndarray, expansion: np.ndarray | None = None) -> np.ndarray:
     """The vector of a target with these numbers of its own."""
     begins = 0.0 if expansion is None else OWN + len(own)
-    return fixed(np.concatenate([[begins], own, [] if expansion is None else expansion]))
+    found = np.concatenate([[begins], own, [] if expansion is None else expansion])  # in memory once
+    found.flags.writeable = False
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------- expansions
@@ -108,6 +110,7 @@ REGRESSION = Layout(
     shifted=FLAG,
     predictors=WHOLE,
     terms=WHOLE,
+    known=WHOLE,  # columns of the data, behind the predictors
     # energies
     temper=NUMBER,
     weighted=FLAG,

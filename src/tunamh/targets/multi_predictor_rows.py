@@ -1,6 +1,7 @@
 """What a block of rows with K linear predictors each contributes: compiled functions of packed rows, for every family.
 
-Predictor ``k`` of row ``b`` of a block is ``eta[k * stride + b]``, ``stride = eta.size // K``.
+Predictor ``k`` of row ``b`` of a block is ``eta[k * stride + b]``. Behind the K predictors, ``eta`` has the columns of the
+data that the energy is given: they do not move.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ def _triangle(k, m):
     return high * (high + 1) // 2 + low
 
 
+@helper(inline=True)
+def _stride(data):
+    own = regression_of(data.hyper)
+    return data.eta.size // (own.predictors + own.known)
+
+
 @helper
-def _polynomial_rise(row, order, b, eta, eta_prop):
+def _polynomial_rise(row, order, b, stride, eta, eta_prop):
     """The rise of a row's Taylor polynomial: ``p.(g + H w / 2)``, ``p`` and ``w`` the move and twice its middle."""
     total, K = 0.0, row.K
-    stride = eta.size // K
     for k in range(K):
         move = eta_prop[k * stride + b] - eta[k * stride + b]
         slope = row.gradient[k]
@@ -43,9 +49,9 @@ def _polynomial_rise(row, order, b, eta, eta_prop):
 
 @helper
 def _subtract_polynomial(index, start, n, data, rise):
-    order = order_of(data.hyper)
+    order, stride = order_of(data.hyper), _stride(data)
     for b in range(n):
-        rise[b] -= _polynomial_rise(_row(data, index[start + b]), order, b, data.eta, data.eta_prop)
+        rise[b] -= _polynomial_rise(_row(data, index[start + b]), order, b, stride, data.eta, data.eta_prop)
 
 
 @part(Differences)
@@ -59,13 +65,14 @@ def multi_predictor_differences(theta, prop, index, start, n, data, rise, bound)
 def _from_centre(theta, index, n, data, out):
     """``f(eta) - f(eta at the centre)``; ``data.eta`` keeps the centre's predictors, ``data.eta_prop`` those here."""
     predictors(theta, index, n, data, data.eta_prop)
-    K = regression_of(data.hyper).predictors
-    stride = data.eta.size // K
+    own, stride = regression_of(data.hyper), _stride(data)
     for b in range(n):
         row = _row(data, index[b])
         data.y[b] = row.y
-        for k in range(K):
+        for k in range(own.predictors):
             data.eta[k * stride + b] = row.eta[k]
+        for k in range(own.predictors, own.predictors + own.known):
+            data.eta[k * stride + b] = data.eta_prop[k * stride + b]
     data.family_rise(n, data.eta, data.eta_prop, data.y, data.family_hyper, out)
 
 
@@ -82,7 +89,7 @@ def multi_predictor_scales(theta, index, n, data, out):
     """Of what cancels in ``R_i(theta)``: energies, the polynomial's terms, and the rounding of the predictors."""
     own = regression_of(data.hyper)
     K, grain = own.predictors, own.grain
-    stride = data.eta.size // K
+    stride = _stride(data)
     _from_centre(theta, index, n, data, out)
     before, after = np.empty(n), np.empty(n)
     data.family_energy(n, data.eta, data.y, data.family_hyper, before)

@@ -34,6 +34,12 @@ class Value:
         value._settle_like(self, **changes)
         return value
 
+    def _let_go(self, *names: str) -> None:
+        """Of what was computed and takes much memory: it is computed again if it is asked for."""
+        for name in names:
+            if name not in self._facts:
+                self.__dict__.pop(name, None)
+
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} does not change once it is made: {name} cannot be assigned.")
 

@@ -12,6 +12,7 @@ from ..._linear import SMALLEST_CURVATURE, scaled_eigen
 from ...priors import Prior
 from ...tables.frames import column_names
 from ..search.newton import Mode, find_modes
+from ..search.spread_starts import scales, wide_mode
 
 if TYPE_CHECKING:
     from ..expansion.taylor import TaylorTarget
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
 _NARROW = 10.0  # times narrower than the likelihood: a prior whose tails, if it has any, are far from its peak
 _FAR, _LEAST_RISE = 100.0, 2.0  # standard deviations; an energy that is higher by less there does not rise
+_FAR_FROM_PRIOR = 4.0  # standard deviations
 _DIRECTIONS = 10  # along which the energy is curved least
 _FEW_ROWS = 2000
 
@@ -28,6 +30,7 @@ _FEW_ROWS = 2000
 def model_warnings(target: GLM) -> Iterator[str]:
     """Whole sentences, none where nothing is to be said."""
     yield from _of_units(target)
+    yield from _of_far_priors(target)
     yield from target.user_family.warnings(target.user_rows)
     if len(target.modes) == 1:
         yield from _of_flat_likelihood(target)
@@ -60,6 +63,35 @@ def _of_units(target: GLM) -> Iterator[str]:
             f"standard deviations will be too {'small' if ratio > 1 else 'large'}. Set scale={typical:.2g} or so, or "
             "give it a prior, so that it is unknown."
         )
+
+
+def _of_far_priors(target: GLM) -> Iterator[str]:
+    """Of a model that is not linear: what rows alone say is far out in the tail of a prior, whose unit nobody knew.
+
+    The mode itself may be anywhere: where a prior wins, the errors are large, and the rows say little. So some rows are
+    asked under priors that are a million times as wide.
+    """
+    if not target.user_family.named_predictors or not target.modes[0].found:
+        return
+    begin, off = np.asarray(target.row_layout.start), scales(target)
+    with np.errstate(all="ignore"):
+        alone = wide_mode(target.sample_of(_FEW_ROWS, seed=6), target.modes[0].point)
+    z = np.zeros(target.dim) if alone is None else (alone - begin) / off
+    for at in np.flatnonzero(np.abs(z) > _FAR_FROM_PRIOR)[:1]:
+        name = target.names[at]
+        predictor = next(e.name for e, last in _ends(target) if at < last)
+        called = predictor if name == "Intercept" else f"{predictor} {name}"
+        yield (
+            f"the rows alone put {called} near {alone[at]:.3g}, {abs(z[at]):.3g} standard deviations from the centre of "  # type: ignore[index]
+            f"its prior, which holds it back. A default prior does not know the unit of a predictor: set "
+            f"prior={{{called!r}: tunamh.Normal(mean=..., scale=...)}} in the units of your data."
+        )
+
+
+def _ends(target: GLM) -> list[tuple[Any, int]]:
+    """The parameters beside the coefficients, and where each ends."""
+    extras = target.row_layout.extras
+    return list(zip(extras, len(target.row_layout.names) + np.cumsum([one.size for one in extras]), strict=True))
 
 
 def _of_narrow_prior(target: GLM) -> Iterator[str]:

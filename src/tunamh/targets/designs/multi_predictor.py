@@ -2,7 +2,8 @@
 
 Softmax has one block of columns and a stretch for every class; a regression of location and scale has two blocks; a
 number that all rows share (a log dispersion) is a column of ones, of which nothing is stored. Blocks are packed side by
-side, each once, however many terms read it.
+side, each once, however many terms read it. Columns of the data that an energy is given as they are stand behind the
+predictors: such a block has no parameters, and an offset (`known_block`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from ...compiled.vector import prefetch_row
 from ...compiled.windows import from_column, window
 from ..layouts import TERM, features_at, regression_of, single_features_at, term_at
 from .base import Block, DesignNumbers, DesignParts, Layout
+from .dense_blocks import DenseBlock
+from .with_offset import BlockWithOffset
 
 _NONE = -1
 
@@ -87,8 +90,9 @@ def _add_term(theta, rows, index, n, term, out):
 def _fill(theta, rows, index, n, hyper, eta):
     """All predictors of a block of rows: predictor ``k`` of row ``b`` is ``eta[k * stride + b]``."""
     own = regression_of(hyper)
-    stride, table = eta.size // own.predictors, own.table
-    for k in range(own.predictors):
+    seen, table = own.predictors + own.known, own.table
+    stride = eta.size // seen
+    for k in range(seen):
         for b in range(n):
             eta[k * stride + b] = 0.0
     for t in range(own.terms):
@@ -120,7 +124,7 @@ def _sizes(theta, rows, i, hyper):
         singles = single_features_at(features, i, term.columns, 0).whole
         x_of = features_at(features, i, term.columns, term.positions)
         whole, indices, values = x_of.whole, x_of.indices, x_of.values
-        if term.offset >= 0:
+        if term.offset >= 0 and term.predictor < own.predictors:
             terms += abs(rows[i, term.offset])
         for j in range(term.columns):
             x = 1.0
@@ -141,13 +145,20 @@ def _sizes(theta, rows, i, hyper):
 class MultiPredictorLayout(Layout):
     """How blocks of columns lie side by side in a packed row, and the terms they make.
 
-    ``blocks`` are the designs' numbers and how many parameters each has; None is a column of ones.
+    ``blocks`` are the designs' numbers and how many parameters each has; None is a column of ones. ``known`` columns of
+    the data come behind the K predictors, each a term with a block of its own.
     """
 
     parts = DesignParts(_dots, _dot, _sizes)
 
-    def __init__(self, blocks: Sequence[tuple[DesignNumbers, int] | None], terms: Sequence[Term], predictors: int):
-        self.blocks, self.terms, self.predictors = tuple(blocks), tuple(terms), predictors
+    def __init__(
+        self,
+        blocks: Sequence[tuple[DesignNumbers, int] | None],
+        terms: Sequence[Term],
+        predictors: int,
+        known: int = 0,
+    ):
+        self.blocks, self.terms, self.predictors, self.known = tuple(blocks), tuple(terms), predictors, known
         self.dims = [1 if block is None else block[1] for block in blocks]
         self.dim = max(term.start + self.dims[term.block] for term in terms)
         widths = [0 if block is None else int(block[0].width) for block in blocks]
@@ -168,10 +179,18 @@ class MultiPredictorLayout(Layout):
             )
             table += record.tolist()
         self.table = table
-        self.numbers = DesignNumbers(sum(widths), False, 0, 0, False, False, predictors, len(self.terms))
+        self.numbers = DesignNumbers(sum(widths), False, 0, 0, False, False, predictors, len(self.terms), known)
 
 
 # ------------------------------------------------------------------------------------------ sums over blocks of rows
+
+
+KNOWN = DesignNumbers(1, False, 0, 0, False, shifted=True)
+"""Of a column of the data: no parameters, and an offset."""
+
+
+def known_block(column: np.ndarray) -> Block:
+    return BlockWithOffset(DenseBlock(np.empty((len(column), 0))), column, 1)
 
 
 class MultiPredictorBlock(NamedTuple):
@@ -185,6 +204,10 @@ class MultiPredictorBlock(NamedTuple):
         for term in self.layout.terms:
             yield term, self.blocks[term.block], slice(term.start, term.start + self.layout.dims[term.block])
 
+    def _moving(self) -> Iterator[tuple[Term, Block | None, slice]]:
+        """Without what is known."""
+        return (found for found in self._pairs() if found[0].predictor < self.layout.predictors)
+
     def dense(self) -> np.ndarray:
         return self.matmat(np.eye(self.layout.dim))
 
@@ -197,7 +220,7 @@ class MultiPredictorBlock(NamedTuple):
         return self.matvecs(theta[None, :])[0]
 
     def matvecs(self, points: np.ndarray) -> np.ndarray:
-        out = np.zeros((len(points), self.layout.predictors, self.n_rows))
+        out = np.zeros((len(points), self.layout.predictors + self.layout.known, self.n_rows))
         for term, block, stretch in self._pairs():
             part_of = np.ascontiguousarray(points[:, stretch])
             out[:, term.predictor] += part_of if block is None else block.matvecs(part_of)
@@ -205,14 +228,14 @@ class MultiPredictorBlock(NamedTuple):
 
     def matmat(self, matrix: np.ndarray) -> np.ndarray:
         out = np.zeros((self.layout.predictors, self.n_rows, matrix.shape[1]))
-        for term, block, stretch in self._pairs():
+        for term, block, stretch in self._moving():
             part_of = np.ascontiguousarray(matrix[stretch])
             out[term.predictor] += part_of if block is None else block.matmat(part_of)
         return out
 
     def rmatvec(self, values: np.ndarray) -> np.ndarray:
         out = np.zeros(self.layout.dim)
-        for term, block, stretch in self._pairs():
+        for term, block, stretch in self._moving():
             value = np.ascontiguousarray(values[term.predictor])
             out[stretch] += value.sum() if block is None else block.rmatvec(value)
         return out
@@ -228,8 +251,8 @@ class MultiPredictorBlock(NamedTuple):
                 )
             )
         out = np.zeros((self.layout.dim, self.layout.dim))
-        for one, left, rows in self._pairs():
-            for other, right, columns in self._pairs():
+        for one, left, rows in self._moving():
+            for other, right, columns in self._moving():
                 of_pair = np.ascontiguousarray(weight[one.predictor, other.predictor])
                 out[rows, columns] += _cross(left, right, of_pair)
         return out
@@ -240,7 +263,7 @@ class MultiPredictorBlock(NamedTuple):
     def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
         out = np.zeros(self.layout.dim)
         ones = self.n_rows if kept is None else np.count_nonzero(kept)
-        for _, block, stretch in self._pairs():
+        for _, block, stretch in self._moving():
             out[stretch] += ones if block is None else block.column_squares(kept)
         return out
 

@@ -15,7 +15,7 @@ from ..search.newton import best_mode
 
 @dataclass(frozen=True)
 class Taylor:
-    """Taylor expansion of every row's energy about a centre. The new target has the same posterior.
+    """Taylor expansion of the energy of every row around a centre. The new target has the same posterior.
 
     ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` are the same. Spec 5a has the
     remainders and their bounds. Every test stays exact. `FactorizedMH` on targets of order 1 and 2 is SMH-1 and SMH-2.
@@ -23,10 +23,10 @@ class Taylor:
     Parameters
     ----------
     order : 1 or 2
-        Remainders shrink with the square (1) or the cube (2) of the distance from the centre.
+        The remainders decrease with the square (order 1) or the cube (order 2) of the distance from the centre.
     centre : (d,), optional
         The centre of the expansion. Default: a mode of the posterior, found on samples of the rows and then on all
-        rows. Any centre is exact.
+        rows. The draws are exact for every centre.
     whiten : bool
         True: measure distances in the metric of the posterior precision at the centre (spec 5d). False: Euclidean.
     original_bounds : bool

@@ -28,10 +28,14 @@ Samples = Sequence[tuple[float, np.ndarray]]
 """Of parts of the data: the sum of their bounds, and packed rows drawn by these, as many as there are."""
 
 _PAIRS = 100
-_ROWS_OF_A_PIECE = 32
+ROWS_OF_A_PIECE = 32
+"""Drawn rows of a part of the data by which a fresh centre is foreseen. Chains get others: whether the centre moves
+depends on these."""
 
-CHEAP = 0.5
-"""Rows per step, below which a fresh centre saves nothing: a step costs more without any row."""
+
+CHEAP = 4.0
+"""Rows per step, below which a fresh centre saves nothing: they cost about as much as a step without any row, and twice
+as many do not use up the rows that are kept of all pieces."""
 
 TIMES = 2.0
 """The centre moves where a step would read so many times as many rows as with a fresh one, or rows are so many times as
@@ -57,7 +61,7 @@ def foreseen_rows(
 
 def fresh_total(expanded: TaylorTarget, samples: Samples, factor: np.ndarray, numbers: DesignNumbers) -> float:
     """An estimate of ``C_fresh``."""
-    some = [(total, rows[:_ROWS_OF_A_PIECE]) for total, rows in samples if len(rows)]
+    some = [(total, rows[:ROWS_OF_A_PIECE]) for total, rows in samples if len(rows)]
     if not some:
         return 0.0
     block = features_of(np.concatenate([rows for _, rows in some]), numbers, expanded.dim)

@@ -19,7 +19,10 @@ from .one_predictor import RowSums, Whitening
 
 
 class MultiPredictor:
-    """Energies ``w f(X_i theta, y)`` of a family of K predictors; arrays of predictors have the shape (K, n)."""
+    """Energies ``w f(X_i theta, y)`` of a family of K predictors; arrays of predictors have the shape (K, n).
+
+    Columns of the data that a family is given stand behind the predictors: ``X.matvec`` has them, its derivatives not.
+    """
 
     plain_parts = differences, energies, scales
     taylor_parts = multi_predictor_differences, multi_predictor_energies, multi_predictor_scales
@@ -38,14 +41,14 @@ class MultiPredictor:
 
     def slope(self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
         eta = X.matvec(theta)
-        gradient = self.family.derivatives(eta, y)[0]
+        (gradient,) = self.family.derivatives_to(1, eta, y)
         return float(weight @ self.energies(eta, y)), X.rmatvec(weight * gradient)
 
     def expansion(
         self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray, frame: Frame | None
     ) -> tuple[float, np.ndarray, np.ndarray]:
         eta = X.matvec(theta)
-        gradient, hessian, _ = self.family.derivatives(eta, y)
+        gradient, hessian = self.family.derivatives_to(2, eta, y)
         energy = float(weight @ self.energies(eta, y))
         return energy, X.rmatvec(weight * gradient), X.sandwich(weight * hessian, frame)
 
@@ -87,10 +90,13 @@ class MultiPredictor:
         )
         if not np.isfinite(bound).all():
             row = start + int(np.argmax(~np.isfinite(bound)))
-            raise NotApplicable(f"{self.family!r} has no bounded third derivatives near the centre in row {row}")
+            i = row - start
+            reach = at.ladder.radii[0] * np.linalg.norm(white[:, i], axis=1)
+            lost = self.family.where_lost(y[i], eta[:, i], reach)
+            raise NotApplicable(f"{self.family!r} has no bounded third derivatives near the centre in row {row}{lost}")
         columns.bound[:] = weight * bound
-        columns.eta[:], columns.gradient[:] = eta.T, gradient.T
-        columns.hessian[:] = hessian[np.tril_indices(len(eta))].T
+        columns.eta[:], columns.gradient[:] = eta[: len(gradient)].T, gradient.T
+        columns.hessian[:] = hessian[np.tril_indices(len(gradient))].T
         overlaps = np.einsum("bij,cij->bci", white, white)
         thirds = np.einsum("abci,bci->ai", third, overlaps, optimize=True) * weight
         sizes = np.sqrt(np.einsum("aai->i", overlaps))

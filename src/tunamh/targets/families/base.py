@@ -74,6 +74,12 @@ class BaseFamily(ABC):
         """Those parameters that are positive numbers."""
         return tuple(name for name in self.parameters if name not in (*self.probabilities, *self.real_parameters))
 
+    named_predictors: tuple[str, ...] = ()
+    """The predictors of a model that is not linear, each with columns of its own; others have none."""
+
+    data_columns: tuple[str, ...] = ()
+    """Columns of the data that the energy of a user's own family is given as they are."""
+
     described: tuple[str, ...] = ()
     """The parameters that may depend on columns (``predictors={"scale": Z}``)."""
 

@@ -36,8 +36,8 @@ class Beta(BaseFamily):
 
     A larger ``precision`` lowers the variance.
 
-    ``precision`` is a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`. With
-    ``predictors={"precision": Z}`` its logarithm is ``z.gamma``.
+    The argument ``precision`` is a prior. Default: `priors.LogNormal(1, 2)`. With ``predictors={"precision": Z}`` the
+    logarithm of the precision is ``z.gamma``.
     """
 
     precision: Any = None

@@ -9,10 +9,14 @@ import numpy as np
 
 from ..._arguments import shown
 from ...compiled import Part, fixed
+from .energy_arguments import Arguments
 
 _PREDICTORS = 0.0, 0.7, -1.1, 1.9
 _RESPONSES = 1.0, 0.0, 2.0, 0.5, -1.0
 """Of labels, counts, shares or reals: an energy need not know all of them."""
+
+_COLUMN = 1.0, 2.0, 0.5
+"""Of any other column of the data."""
 
 _NEARBY = 0.01
 _AGREES = 1e-9
@@ -39,10 +43,14 @@ class Audited(NamedTuple):
             )
 
 
-def audit(formula: Callable[..., Any], size: int, call: str) -> Audited:
-    """Run the energy on numbers and on jets; raise for what is no energy, or cannot be bounded."""
-    eta, y = _points(size)
-    _run_on_jets(formula, eta, y, call)
+def audit(formula: Callable[..., Any], arguments: Arguments, rows: np.ndarray | None = None) -> Audited:
+    """Run the energy on numbers and on jets; raise for what is no energy, or cannot be bounded.
+
+    ``rows`` are columns of the data and responses (known + 1, n); without them plain numbers are tried.
+    """
+    size, call = len(arguments.predictors), arguments.call
+    eta, y = _points(size, len(arguments.known)) if rows is None else _points_of_rows(size, rows)
+    _run_on_jets(formula, size, eta, y, call)
     with np.errstate(all="ignore"):
         values = np.asarray(formula(*eta, y), dtype=np.float64)
     if values.shape != y.shape:
@@ -50,32 +58,42 @@ def audit(formula: Callable[..., Any], size: int, call: str) -> Audited:
             f"{call} must return one number per row, but of {y.size} rows it made an array of shape {values.shape}: "
             "use functions of single numbers, no sums."
         )
-    good = _responses_without_nan(values, y)
+    good = _responses_without_nan(values, y) if rows is None else np.isfinite(values)
     if not good.any():
         b = int(np.argmax(~np.isfinite(values)))
         raise ValueError(
             f"{call} is {values[b]:g} at {_point(eta, y, b)}: it must be a number for every real predictor, so write "
             "exp(eta) where only positive numbers make sense."
         )
-    _refuse_unbounded(formula, eta[:, good], y[good], call)
+    _refuse_unbounded(formula, size, eta[:, good], y[good], call)
     return Audited(call, eta[:, good], y[good], values[good])
 
 
-def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
+def _points(size: int, known: int) -> tuple[np.ndarray, np.ndarray]:
+    """Predictors and, behind them, other columns of the data; and responses."""
     y = np.repeat(_RESPONSES, len(_PREDICTORS))
     first = np.tile(_PREDICTORS, len(_RESPONSES))
-    return np.array([np.roll(first, k) for k in range(size)]), y
+    column = np.resize(_COLUMN, y.size)
+    return np.array([np.roll(first, k) for k in range(size)] + [np.roll(column, k) for k in range(known)]), y
 
 
-def _run_on_jets(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, call: str) -> None:
+def _points_of_rows(size: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    data = np.repeat(rows, len(_PREDICTORS), axis=1)
+    first = np.tile(_PREDICTORS, rows.shape[1])
+    return np.concatenate([[np.roll(first, k) for k in range(size)], data[:-1]]), data[-1]
+
+
+def _run_on_jets(formula: Callable[..., Any], size: int, eta: np.ndarray, y: np.ndarray, call: str) -> None:
     from ...jets import CannotBound, Interval, Jet
-    from ...jets.jet import variables
+    from ...jets.jet import WrongShape, variables
 
     try:
         with np.errstate(all="ignore"):
-            result = formula(*variables([Interval(each) for each in eta], 3), y)
+            result = formula(*variables([Interval(each) for each in eta[:size]], 3), *eta[size:], y)
     except CannotBound:
         raise
+    except WrongShape:  # which the numbers tell better
+        return
     except ValueError as error:
         if "truth value" in str(error):
             _refuse_branch(call)
@@ -99,15 +117,18 @@ def _responses_without_nan(values: np.ndarray, y: np.ndarray) -> np.ndarray:
     return ~np.isin(y, bad)
 
 
-def _refuse_unbounded(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, call: str) -> None:
-    from ...jets import box_bound
+def _refuse_unbounded(formula: Callable[..., Any], size: int, eta: np.ndarray, y: np.ndarray, call: str) -> None:
+    from ...jets import Interval, box_bound, first_lost
 
-    bounds = box_bound(formula, eta, y, np.full(eta.shape, _NEARBY))
+    bounds = box_bound(formula, eta[:size], y, np.full((size, y.size), _NEARBY), known=eta[size:])
     unknown = ~np.isfinite(bounds).all(axis=(0, 1, 2))
     if unknown.all():
+        box = [Interval(each - _NEARBY, each + _NEARBY) for each in eta[:size, :1]]
+        lost = first_lost(formula, box, y[:1], list(eta[size:, :1]))
+        where = "" if lost is None else f" It is lost at {lost}."
         raise ValueError(
             f"{call} has third derivatives near {_point(eta, y, 0)} for which no bound is found: no root, logarithm or "
-            "quotient may have an argument that could be 0 there."
+            f"quotient may have an argument that could be 0 there.{where}"
         )
 
 

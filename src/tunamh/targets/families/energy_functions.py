@@ -1,4 +1,4 @@
-"""Families made of one plain Python function ``energy(eta, y)``, or of two or three predictors.
+"""Likelihoods made of one plain Python function of one to eight predictors, columns of the data and the response.
 
 The function is written once, in NumPy's (and `scipy.special`'s) functions. Jets run it for derivatives and proved
 bounds (spec 5p), Numba compiles it for the chain.
@@ -6,22 +6,23 @@ bounds (spec 5p), Numba compiles it for the chain.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 from ..._arguments import flag, shown
-from ...compiled import FamilyEnergy, FamilyRise, Part, compile_now, part
+from ...compiled import Part
 from .base import Family
+from .energy_arguments import Arguments
+from .energy_parts import compiled_parts
 from .formula_likelihood import FormulaLikelihood
-from .function_copies import FunctionCopies, copies_of
+from .function_copies import copies_of
 from .likelihood import Likelihood, Suprema
 from .user_responses import UserResponses
 
-_MOST_PREDICTORS = 3
+_FEW_PREDICTORS = 3
+"""Of which all of a grid of predictors are tried."""
 
 _RESPONSES_TRIED = 64  # at which an energy is looked at before it is sampled
 _MOST_ROUNDING = 0.05  # of one row's energy
@@ -45,6 +46,7 @@ class _OfFunction(Likelihood):
         parts: tuple[Part, Part],
         *,
         parameter_names: tuple[str, ...] = ("eta",),
+        known: tuple[str, ...] = (),
         convex: bool = False,
         check: Callable[[np.ndarray], Any] | None = None,
         name: str = "energy",
@@ -52,6 +54,7 @@ class _OfFunction(Likelihood):
         self.formula, self.formulas, self.name = formula, (formula,), name
         self.energy, self.rise = parts
         self.parameter_names, self.predictors = parameter_names, len(parameter_names)
+        self.known_names, self.known = known, len(known)
         self.convex, self._check = convex, check
 
     def __repr__(self) -> str:
@@ -60,6 +63,8 @@ class _OfFunction(Likelihood):
     def check(self, y: np.ndarray) -> None:
         if self._check is not None:
             self._check(y)
+        if self.known or self.predictors > _FEW_PREDICTORS:
+            return
         some = np.unique(y[:: max(1, y.size // _RESPONSES_TRIED)])
         self._refuse_lost_digits(some)
         if self.convex:
@@ -145,124 +150,58 @@ class OneFunction(_OfFunction, Family):
 
 
 class MultiPredictorFunction(_OfFunction, FormulaLikelihood):
-    """A likelihood ``f(eta_1, ..., eta_K, y)`` of two or three predictors."""
+    """A likelihood of several predictors, or of one and of columns of the data."""
 
 
-def family(
+def likelihood_of(
     energy: Callable[..., Any],
+    arguments: Arguments,
     *,
     convex: bool | None = None,
     check: Callable[[np.ndarray], Any] | None = None,
     name: str | None = None,
+    rows: np.ndarray | None = None,
+    alone: bool = True,
 ) -> OneFunction | MultiPredictorFunction:
-    """A family of your own from one plain Python function, minus the log-likelihood of a row.
+    """The likelihood of a row by one plain Python function, minus its logarithm.
+
+    In NumPy's and `scipy.special`'s functions of whole arrays, smooth and without branches. Its derivatives, and bounds
+    of them, come from running it. Constants may be global or enclosing variables: their values of now count.
 
     Parameters
     ----------
-    energy : function ``energy(eta, y)``, or ``energy(eta_1, eta_2, y)``, or of three predictors
-        In NumPy's and `scipy.special`'s functions of whole arrays, smooth and without branches. Its derivatives, and
-        bounds of them, come from running it. Constants may be global or enclosing variables: their values of now count.
     convex : bool, optional
         True if the energy is convex in its predictors: then the search for several modes is left out. Data at which
         it is proved not to be are refused.
     check : function ``check(y)``, optional
         Raises a ValueError for responses that the energy does not know.
-    name : str, optional
-        How the family calls itself; by default as the function does.
+    rows : (known + 1, n), optional
+        Columns of the data and responses at which the energy is tried first; else plain numbers.
+    alone : bool
+        Whether a single predictor is that of a model with one predictor.
     """
-    names = _parameters(energy)
     if check is not None and not callable(check):
         raise TypeError(f"check must be a function check(y) that raises a ValueError, got {shown(check)}.")
     convex = False if convex is None else flag("convex", convex)
-    copies = copies_of(energy)
-    call = f"energy({', '.join(names)}, y)"
-    parts = copies.made.get("parts")
-    if parts is None:
+    copies, call = copies_of(energy), arguments.call
+    traced, made = arguments.in_order(copies.traced), copies.made
+    parts = made.get(("parts", arguments))
+    if parts is None or rows is not None:
         from .energy_audit import audit
 
-        traced = audit(copies.traced, len(names), call)
-        parts = copies.made["parts"] = _compiled_parts(copies, len(names), call)
-        traced.compare(parts[0])
-    kind = OneFunction if len(names) == 1 else MultiPredictorFunction
+        audited = audit(traced, arguments, rows)
+        parts = parts or compiled_parts(copies, arguments)
+        audited.compare(parts[0])
+        made["parts", arguments] = parts
+    one = alone and len(arguments.predictors) == 1 and not arguments.known
+    kind = OneFunction if one else MultiPredictorFunction
     label = energy.__name__ if name is None else str(name)
-    return kind(copies.traced, parts, parameter_names=names, convex=convex, check=check, name=label)
-
-
-def _parameters(energy: Any) -> tuple[str, ...]:
-    """The names of the predictors."""
-    plain = energy.py_func if isinstance(energy, Dispatcher) else energy
-    if not inspect.isfunction(plain):
-        raise TypeError(f"energy must be a plain Python function energy(eta, y), got {shown(energy)}.")
-    parameters = list(inspect.signature(plain).parameters.values())
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    listed = ", ".join(map(str, parameters))
-    if any(p.kind not in positional or p.default is not inspect.Parameter.empty for p in parameters):
-        raise TypeError(
-            f"energy({listed}) must have plain parameters only, the predictors and y: give constants as variables "
-            "outside the function."
-        )
-    if not 2 <= len(parameters) <= _MOST_PREDICTORS + 1:
-        raise TypeError(
-            f"energy({listed}) must have one, two or three predictors and then y, but has {len(parameters)} parameters."
-        )
-    return tuple(p.name for p in parameters[:-1])
-
-
-# ------------------------------------------------------------------------------------------------- compiled parts
-
-
-def _compiled_parts(copies: FunctionCopies, size: int, call: str) -> tuple[Part, Part]:
-    from ...compiled import scipy_overloads as _scipy_overloads  # noqa: F401  # teaches Numba scipy.special
-
-    energy, rise = (_one_predictor, _two_predictors, _three_predictors)[size - 1](copies.compiled)
-    try:
-        return compile_now(energy, call), compile_now(rise, call)
-    except TypeError:
-        raise
-    except Exception as error:  # Numba has no error of its own for all that it cannot do
-        raise TypeError(f"{call} does not compile: {type(error).__name__} in Numba, {error}") from error
-
-
-def _parts(energy: Callable, rise: Callable) -> tuple[Part, Part]:
-    return part(FamilyEnergy, cache=False)(energy), part(FamilyRise, cache=False)(rise)
-
-
-def _one_predictor(f: Any) -> tuple[Part, Part]:
-    def energy(n, eta, y, hyper, out):
-        for b in range(n):
-            out[b] = f(eta[b], y[b])
-
-    def rise(n, eta, eta_prop, y, hyper, out):
-        for b in range(n):
-            out[b] = f(eta_prop[b], y[b]) - f(eta[b], y[b])
-
-    return _parts(energy, rise)
-
-
-def _two_predictors(f: Any) -> tuple[Part, Part]:
-    def energy(n, eta, y, hyper, out):
-        m = eta.size // 2
-        for b in range(n):
-            out[b] = f(eta[b], eta[m + b], y[b])
-
-    def rise(n, eta, eta_prop, y, hyper, out):
-        m = eta.size // 2
-        for b in range(n):
-            out[b] = f(eta_prop[b], eta_prop[m + b], y[b]) - f(eta[b], eta[m + b], y[b])
-
-    return _parts(energy, rise)
-
-
-def _three_predictors(f: Any) -> tuple[Part, Part]:
-    def energy(n, eta, y, hyper, out):
-        m = eta.size // 3
-        for b in range(n):
-            out[b] = f(eta[b], eta[m + b], eta[2 * m + b], y[b])
-
-    def rise(n, eta, eta_prop, y, hyper, out):
-        m = eta.size // 3
-        for b in range(n):
-            after = f(eta_prop[b], eta_prop[m + b], eta_prop[2 * m + b], y[b])
-            out[b] = after - f(eta[b], eta[m + b], eta[2 * m + b], y[b])
-
-    return _parts(energy, rise)
+    return kind(
+        traced,
+        parts,
+        parameter_names=arguments.predictors,
+        known=arguments.known,
+        convex=convex,
+        check=check,
+        name=label,
+    )

@@ -26,8 +26,9 @@ def time_at_risk(rows: Rows) -> np.ndarray:
 class Exponential(GammaLikelihood, Family):
     """Regression of exponential waiting times with mean ``e^eta``.
 
-    The energy (negative log-likelihood) of a row is ``f = y e^-eta + eta``. With ``censored=`` times can be right- or
-    left-censored (Weibull times of shape 1). With ``entry=`` the time since the entry counts: the hazard is constant.
+    The energy (negative log-likelihood) of a row is ``f = y e^-eta + eta``. With ``censored=`` times can be
+    right-censored or left-censored (they are Weibull times of shape 1). With ``entry=`` (delayed entry) the likelihood
+    uses the time since the entry, because the hazard is constant.
     """
 
     shape: ClassVar[float] = 1.0  # type: ignore[misc]

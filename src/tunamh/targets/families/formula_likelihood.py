@@ -14,12 +14,16 @@ _LOOSE = 0.25
 """Boxes are cut again where bounds exceed the derivatives seen in them by more than this share (and a mean one)."""
 
 _PIECES = {2: (2, 3, 5), 3: (2, 3)}
-"""Pieces a side of boxes that are cut, by the number of predictors."""
+"""Pieces a side of boxes that are cut, by the number of predictors; of more predictors there would be too many."""
+
+
+NONE = np.empty((0, 0))
 
 
 class FormulaLikelihood(MultiPredictorLikelihood):
     """A likelihood whose energy is a formula in NumPy's functions, ``formula(eta_1, ..., eta_K, y)``.
 
+    Columns of the data that it is given beside ``y`` (`known`) stand behind the predictors, here as in compiled code.
     Jets cannot branch. Where the energy is another formula for other responses, there is one for every kind of
     response, and `kind` says which; what compiled code does is its own affair.
     """
@@ -36,15 +40,27 @@ class FormulaLikelihood(MultiPredictorLikelihood):
         K = self.predictors
         gradient, hessian, third = (np.empty((*(K,) * order, y.size)) for order in (1, 2, 3))
         for formula, rows in self.by_kind(y):
-            found = derivatives(formula, list(eta[:, rows]), y[rows])
+            found = derivatives(formula, list(eta[:K, rows]), y[rows], list(eta[K:, rows]))
             gradient[:, rows], hessian[..., rows], third[..., rows] = found.gradient, found.hessian, found.third
         return gradient, hessian, third
 
-    def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        radii = np.broadcast_to(radii, eta.shape)
-        result = np.empty((*(self.predictors,) * 3, y.size))
+    def derivatives_to(self, most: int, eta: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+        from ...jets import derivatives_to
+
+        K = self.predictors
+        result = [np.empty((*(K,) * order, y.size)) for order in range(1, most + 1)]
         for formula, rows in self.by_kind(y):
-            result[..., rows] = box_bounds(formula, eta[:, rows], y[rows], radii[:, rows])
+            found = derivatives_to(most, formula, eta[:K, rows], y[rows], list(eta[K:, rows]))
+            for to, own in zip(result, found, strict=True):
+                to[..., rows] = own
+        return result
+
+    def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
+        K = self.predictors
+        radii = np.broadcast_to(radii, (K, y.size))
+        result = np.empty((*(K,) * 3, y.size))
+        for formula, rows in self.by_kind(y):
+            result[..., rows] = box_bounds(formula, eta[:K, rows], y[rows], radii[:, rows], eta[K:, rows])
         return result
 
     def rough_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
@@ -53,12 +69,22 @@ class FormulaLikelihood(MultiPredictorLikelihood):
 
         size = np.sqrt(np.einsum("aij,aij->ai", white, white))
         radii = np.multiply(radius, size, out=np.zeros_like(size), where=size > 0)
-        total = np.empty(y.size)
+        total, K = np.empty(y.size), self.predictors
         for formula, rows in self.by_kind(y):
-            thirds, s = box_bound(formula, eta[:, rows], y[rows], radii[:, rows]), size[:, rows]
+            thirds = box_bound(formula, eta[:K, rows], y[rows], radii[:, rows], known=eta[K:, rows], natural=True)
+            s = size[:, rows]
             with np.errstate(over="ignore", invalid="ignore"):
                 total[rows] = np.einsum("abci,ai,bi,ci->i", thirds, s, s, s, optimize=True)
         return np.where(np.isnan(total), np.inf, total)  # infinity times 0 is no bound
+
+    def where_lost(self, y: float, eta: np.ndarray, reach: np.ndarray) -> str:
+        from ...jets import Interval, first_lost
+
+        K, row = self.predictors, np.array([y])
+        box = [Interval(x[None] - r, x[None] + r) for x, r in zip(eta[:K], reach, strict=True)]
+        ((formula, _),) = self.by_kind(row)
+        lost = first_lost(formula, box, row, list(eta[K:, None]))
+        return "" if lost is None else f": it is lost at {lost}"
 
     def by_kind(self, y: np.ndarray) -> Iterator[tuple[Callable[..., Any], Any]]:
         """Formulas, and the rows for which they hold."""
@@ -72,39 +98,57 @@ class FormulaLikelihood(MultiPredictorLikelihood):
                 yield formula, rows
 
 
-def box_bounds(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, radii: np.ndarray) -> np.ndarray:
+def box_bounds(
+    formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, radii: np.ndarray, known: np.ndarray = NONE
+) -> np.ndarray:
     """`box_bound` in as many pieces as pay.
 
     What counts of a row's bounds is ``sum_abc T_abc reach_a reach_b reach_c``, to which its ``c_i`` is proportional. No
     bound is below the derivatives at the centre and the corners of the box: a row whose sum is close to theirs is done,
     and so is one whose excess is small beside what a row mostly has. The others' boxes are cut into more pieces.
     """
-    from ...jets import box_bound
+    from ...jets import box_bound, derivatives
 
     def size(thirds: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore", over="ignore"):
             return np.einsum("abci,ai,bi,ci->i", thirds, radii, radii, radii, optimize=True)
 
     finite = np.isfinite(radii).all(axis=0)
-    result = box_bound(formula, eta, y, radii)
-    least = size(_largest_seen(formula, eta, y, np.where(finite, radii, 0.0)))
-    enough = least + _LOOSE * (least + _mean(least))
+    result = box_bound(formula, eta, y, radii, known=known)
+    if len(eta) not in _PIECES:
+        return result
+    least = size(np.abs(derivatives(formula, list(eta), y, list(known)).third))
+
+    def loose() -> np.ndarray:
+        return np.flatnonzero(finite & ~(size(result) <= least + _LOOSE * (least + _mean(least))))
+
+    rows = loose()
+    if rows.size:
+        near = radii[:, rows]
+        seen = _largest_at_corners(formula, eta[:, rows], y[rows], near, _some(known, rows))
+        least[rows] = np.fmax(least[rows], np.einsum("abci,ai,bi,ci->i", seen, near, near, near, optimize=True))
     for pieces in _PIECES[len(eta)]:
-        rows = np.flatnonzero(finite & ~(size(result) <= enough))
+        rows = loose()
         if rows.size == 0:
             break
-        result[..., rows] = box_bound(formula, eta[:, rows], y[rows], radii[:, rows], pieces)
+        result[..., rows] = box_bound(formula, eta[:, rows], y[rows], radii[:, rows], pieces, _some(known, rows))
     return result
 
 
-def _largest_seen(formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """The largest absolute third derivatives at the centre and the corners of the boxes."""
+def _some(known: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return known[:, rows] if len(known) else known
+
+
+def _largest_at_corners(
+    formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, radii: np.ndarray, known: np.ndarray
+) -> np.ndarray:
+    """The largest absolute third derivatives at the corners of the boxes."""
     from ...jets import derivatives
 
-    best = np.abs(derivatives(formula, list(eta), y).third)
+    best = np.zeros((*(len(eta),) * 3, y.size))
     for signs in product((-1.0, 1.0), repeat=len(eta)):
         corner = eta + np.array(signs)[:, None] * radii
-        np.fmax(best, np.abs(derivatives(formula, list(corner), y).third), out=best)
+        np.fmax(best, np.abs(derivatives(formula, list(corner), y, list(known)).third), out=best)
     return best
 
 

@@ -39,10 +39,10 @@ def _huber_rise(n, eta, eta_prop, y, hyper, out):
 class Huber(ResidualFamily):
     """Linear regression with Huber's loss: quadratic for small residuals, linear for large ones.
 
-    With ``s = scale`` and ``t = (y - eta) / s``, the energy (negative log-likelihood) of a row is ``f = t^2/2`` for
-    ``|t| <= delta`` and ``delta |t| - delta^2/2`` beyond. As a function of ``r = y - eta`` it is ``1/s^2`` times the
-    same function with ``delta s`` instead of ``delta``. ``scale`` is a number (known) or a prior. By default it is
-    unknown, with the default prior of `Gaussian`.
+    With ``s = scale`` and ``t = (y - eta) / s``, the energy (negative log-likelihood) of a row is ``f = t^2/2`` if
+    ``|t| <= delta``, and ``f = delta |t| - delta^2/2`` otherwise. As a function of ``r = y - eta``, ``f`` is ``1/s^2``
+    times the same function with ``delta s`` instead of ``delta``. ``scale`` is a number (known) or a prior. By default
+    it is unknown, with the default prior of `Gaussian`.
     """
 
     delta: float = 1.345

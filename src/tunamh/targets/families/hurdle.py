@@ -95,9 +95,10 @@ class HurdlePoisson(TwoPartLikelihood):
 class Hurdle(TwoPartFamily):
     """Regression of counts that are positive with probability ``positive``, otherwise zero: ``Hurdle(Poisson())``.
 
-    Positive counts have the distribution of the other family, given that they are not zero. One probability for all
-    rows has a uniform prior. With ``predictors={"positive": Z}`` its logit is ``z.gamma``; the prior of ``gamma`` is
-    ``positive``, or ``Normal(scale=2.5)``.
+    Positive counts have the distribution of the other family, given that they are not zero. By default all rows have
+    the same probability ``positive``, with a uniform prior. With ``predictors={"positive": Z}`` the logit of
+    ``positive`` is ``z.gamma``; the argument ``positive`` is then the prior of ``gamma`` (default:
+    ``Normal(scale=2.5)``).
     """
 
     counts: Any

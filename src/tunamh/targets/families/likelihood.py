@@ -40,6 +40,9 @@ class Likelihood(ABC):
     predictors: int = 1
     """The number of linear predictors per row."""
 
+    known: int = 0
+    """The number of data columns that the energy is given beside ``y``. They stand behind the predictors."""
+
     convex: bool = False
     """Whether ``f`` is convex in its predictors. If not, tunamh searches for several modes."""
 

@@ -20,7 +20,7 @@ from .responses import ResponseDistribution
 class LogLogistic(CensoredErrors):
     """Regression of positive responses.
 
-    Their logarithm is logistic with centre ``x.beta`` and scale ``scale`` (see `Gaussian`).
+    The logarithm of a response has a logistic distribution with centre ``x.beta`` and scale ``scale`` (see `Gaussian`).
     """
 
     responses = Responses.POSITIVE

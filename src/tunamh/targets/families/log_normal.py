@@ -20,7 +20,7 @@ from .responses import ResponseDistribution
 class LogNormal(CensoredErrors):
     """Regression of positive responses.
 
-    Their logarithm is normal with mean ``x.beta`` and standard deviation ``scale``.
+    The logarithm of a response is normal with mean ``x.beta`` and standard deviation ``scale``.
     """
 
     responses = Responses.POSITIVE

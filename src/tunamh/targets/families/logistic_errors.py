@@ -16,7 +16,7 @@ from .responses import ResponseDistribution
 class LogisticErrors(CensoredErrors):
     """Regression of real responses with logistic errors: ``y = x.beta + scale eps``.
 
-    Their tails are between normal and Student-t.
+    The tails of the errors are heavier than normal tails and lighter than Student-t tails.
     """
 
     responses = Responses.REALS

@@ -29,12 +29,20 @@ class MultiPredictorLikelihood(Likelihood):
     def check(self, y: np.ndarray) -> None:
         """Raise a ValueError for responses that the energy does not know."""
 
+    def derivatives_to(self, most: int, eta: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+        """Those of `derivatives` of the orders 1 to ``most``; fewer may cost less."""
+        return list(self.derivatives(eta, y)[:most])
+
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
         """Bounds (K, K, K, n) on ``|f_abc|`` over the boxes ``|eta'_a - eta_a| <= radii_a``.
 
         For `cubic_bounds`; a likelihood that has these by itself needs none.
         """
         raise NotImplementedError
+
+    def where_lost(self, y: float, eta: np.ndarray, reach: np.ndarray) -> str:
+        """Of a row whose third derivatives have no bound: the operation that loses it, where that is known."""
+        return ""
 
     def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
         """Per row, ``c`` with ``|D^3 f[Yz, Yz, Yw]| <= c |z|^2 |w|`` while no predictor is further than the radius.

@@ -103,10 +103,10 @@ class Ordinal(BaseFamily):
 
     The cutpoints are the intercepts, so do not include a column of ones.
 
-    ``cutpoint`` is the prior of every cutpoint ``c_k``, the cutpoint of a row in which all columns are zero. If you do
-    not set it, the cutpoints of a typical row, ``c_k - o.theta``, have a Student-t prior with 3 degrees of freedom and
-    scale 2.5. In the typical row ``o`` a column has its mean or, if the column has two values, the lower one (the
-    reference level of a factor). So the default prior does not change if you shift a column.
+    ``cutpoint`` is the prior of every cutpoint ``c_k``. If you do not set it, the default prior is for a typical row
+    ``o``: the cutpoints ``c_k - o.theta`` of this row have a Student-t prior with 3 degrees of freedom and scale 2.5.
+    In the typical row, a column has its mean or, if the column has only two values, the lower value (the reference
+    level of a factor). So the default prior does not change if you shift a column.
 
     Categories can also be numbered from 0. They can be an ordered categorical of pandas, a polars Enum or an ordered
     dictionary of pyarrow; then their names label the cutpoints.

@@ -35,21 +35,23 @@ _MOST_PIECES = 2000
 
 @dataclass(frozen=True)
 class PiecewiseExponential(BaseFamily):
-    """Regression of times to event: proportional hazards ``e^{a_j + x.theta}``, each ``a_j`` in a piece of time.
+    """Regression of times to event. In piece ``j`` of time the hazard is ``e^{a_j + x.theta}`` (proportional hazards).
 
-    The log hazards ``a_j`` take the place of the intercept, so do not include a column of ones. Times may be
-    right-censored (``event=``), rows may come under observation late (``entry=``), and ``strata=`` have log hazards of
-    their own. With many pieces and flat log hazards the coefficients are those of Cox' partial likelihood.
+    The log hazards ``a_j`` replace the intercept, so do not include a column of ones. Times can be right-censored
+    (``event=``). The observation of a row can begin after time 0 (``entry=``). With ``strata=`` each stratum has its
+    own log hazards. With many pieces and a flat prior of the log hazards, the coefficients have the posterior of Cox'
+    partial likelihood.
 
     Parameters
     ----------
     pieces : int or sequence
-        The number of pieces, each with about as many events (fewer if events are tied); or the times between pieces.
+        The number of pieces; tunamh chooses them so that all pieces have about the same number of events (fewer pieces
+        if many events have the same time). Or a sequence: the times at which a new piece begins.
     log_hazard : optional
-        The prior of the log hazards. By default ``priors.RandomWalk(1)``: each is normal about the one before, with
-        standard deviation 1; the first of each stratum is normal about the logarithm of events per time, as wide as the
-        default prior of an intercept. ``tunamh.Flat()`` means no prior; another independent prior, such as
-        ``tunamh.Normal(mean=-5, scale=2)``, is that of each.
+        The prior of the log hazards. Default: ``priors.RandomWalk(1)``. Then each log hazard is normal around the log
+        hazard before it, with standard deviation 1. The first log hazard of each stratum is normal around the logarithm
+        of events per time, with the standard deviation of the default prior of an intercept. ``tunamh.Flat()`` means no
+        prior. Another independent prior, such as ``tunamh.Normal(mean=-5, scale=2)``, is the prior of every log hazard.
     """
 
     pieces: Any = _PIECES

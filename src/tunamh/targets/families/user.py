@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from ..._arguments import shown
 from ...priors.independent import IndependentPrior
 from ...rows.source import Rows
 from ..coordinates.base import Same
-from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
+from ..designs.multi_predictor import KNOWN, MultiPredictorBlock, MultiPredictorLayout, Term, known_block
 from ..observations.observed import Observations, TransformedRows
 from ..observations.row_layout import Extra, RowLayout, column_names
 from .base import BaseFamily
-from .energy_functions import OneFunction
-from .energy_functions import family as likelihood_of
+from .energy_arguments import MOST_PREDICTORS, Arguments, signature_of
+from .energy_functions import OneFunction, likelihood_of
 from .second_parameter import prior_of_columns
 from .user_responses import UserResponses
 
@@ -24,12 +24,18 @@ from .user_responses import UserResponses
 class UserFamily(BaseFamily):
     """Rows of several predictors: the first is ``x.theta``, each other one number for all rows, or columns of its own.
 
-    By ``GLM(..., predictors={"zeta": Z})`` the parameter ``zeta`` of the energy is ``z.gamma``.
+    By ``GLM(..., predictors={"zeta": Z})`` the parameter ``zeta`` of the energy is ``z.gamma``. Columns of the data that
+    the energy is given as they are come in the same way, by their names.
     """
 
+    main = True
+    """Whether the first predictor is that of the model's columns."""
+
     def __init__(self, rows: Any, shared: Mapping[str, IndependentPrior], responses: UserResponses):
-        self.rows, self.shared, self.described = rows, dict(shared), rows.parameter_names[1:]
-        self.responses_told, self.parameters = responses, rows.parameter_names[1:]  # type: ignore[misc]
+        self.rows, self.shared, self.responses_told = rows, dict(shared), responses
+        self.parameters = rows.parameter_names[self.main :]  # type: ignore[misc]
+        self.data_columns = rows.known_names
+        self.described = (*self.parameters, *self.data_columns)
 
     def response_distribution(self) -> UserResponses:
         return self.responses_told
@@ -38,33 +44,53 @@ class UserFamily(BaseFamily):
         self.rows.check(y)
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        design, keys = observations.design, list(observations.described)
-        blocks: list[Any] = [(design.numbers, design.dim)]
-        terms, at, extras, laws = [Term(0, 0, 0)], design.dim, [], []
-        for k, name in enumerate(self.described, start=1):
-            prior = self.shared.get(name)
-            size, labels = 1, None
-            if name in keys:
-                which = keys.index(name)
-                second = observations.others[which]
-                size, columns = second.dim, observations.other_names[which]
-                labels = tuple(str(j) for j in range(size)) if columns is None else tuple(columns)
-            blocks.append(None if labels is None else (second.numbers, size))
-            terms.append(Term(k, k, at))
-            extras.append(Extra(name, labels))
-            which = keys.index(name) if name in keys else len(keys)
-            laws.append(prior_of_columns(observations, which, prior).laws(size))
-            at += size
-        layout = MultiPredictorLayout(blocks, terms, self.rows.predictors)
+        design, pieces = observations.design, _Pieces([], [], [], [])
+        if self.main:
+            pieces.blocks.append((design.numbers, design.dim))
+            pieces.terms.append(Term(0, 0, 0))
+        at = design.dim
+        for name in self.parameters:
+            at += self._add(pieces, observations, name, at)
+        keys = list(observations.described)
+        for name in self.data_columns:
+            _refuse_no_column(observations, name)
+            pieces.terms.append(Term(len(pieces.terms), len(pieces.blocks), 0))
+            pieces.blocks.append((KNOWN, 0))
+        K, known = self.rows.predictors, len(self.data_columns)
+        layout = MultiPredictorLayout(pieces.blocks, pieces.terms, K, known)
         order = [keys.index(name) if name in keys else None for name in self.described]
+        main = self.main
 
         def with_predictors(rows: Rows) -> Rows:
-            others = (None if which is None else rows.others[which] for which in order)
-            return rows._replace(X=MultiPredictorBlock((rows.X, *others), layout, len(rows.y)), others=())
+            others = [None if which is None else rows.others[which] for which in order]
+            columns = [known_block(rows.others[which].dense()[:, 0]) for which in order[len(order) - known :]]  # type: ignore[index]
+            blocks = (*((rows.X,) if main else ()), *others[: len(others) - known], *columns)
+            return rows._replace(X=MultiPredictorBlock(blocks, layout, len(rows.y)), others=())
 
         names, coordinates = column_names(observations), Same(design.dim, at - design.dim)
         transformed = TransformedRows(observations, layout, with_predictors)
-        return RowLayout(transformed, self.rows, names, coordinates, tuple(extras), tuple(laws), np.zeros(at))
+        extras, laws = tuple(pieces.extras), tuple(pieces.laws)
+        return RowLayout(transformed, self.rows, names, coordinates, extras, laws, self.start(laws, at))
+
+    def _add(self, pieces: _Pieces, observations: Observations, name: str, at: int) -> int:
+        """One parameter, a number or columns: how many parameters it has."""
+        keys = list(observations.described)
+        which = keys.index(name) if name in keys else len(keys)
+        size, labels, block = 1, None, None
+        if name in keys:
+            second = observations.others[which]
+            size, columns = second.dim, observations.other_names[which]
+            labels = tuple(str(j) for j in range(size)) if columns is None else tuple(columns)
+            block = (second.numbers, size)
+        pieces.terms.append(Term(len(pieces.terms), len(pieces.blocks), at))
+        pieces.blocks.append(block)
+        pieces.extras.append(Extra(name, labels))
+        pieces.laws.append(prior_of_columns(observations, which, self.shared.get(name)).laws(size))
+        return size
+
+    def start(self, laws: tuple[Any, ...], size: int) -> np.ndarray:
+        """Where the search for a mode begins."""
+        return np.zeros(size)
 
     def parameter_prior(self, name: str) -> Any:
         return self.shared.get(name)
@@ -73,9 +99,31 @@ class UserFamily(BaseFamily):
         return repr(self.rows)
 
 
+class _Pieces(NamedTuple):
+    """Of a layout: blocks of columns, the terms they make, parameters beside the coefficients, and their laws."""
+
+    blocks: list[Any]
+    terms: list[Term]
+    extras: list[Extra]
+    laws: list[Any]
+
+
+def _refuse_no_column(observations: Observations, name: str) -> None:
+    keys = list(observations.described)
+    if name not in keys:
+        raise ValueError(
+            f"the energy is given the column {name} of the data, which is not there: give predictors={{{name!r}: ...}}, "
+            "one number per row."
+        )
+    dim = observations.others[keys.index(name)].dim
+    if dim != 1:
+        raise ValueError(f"the energy is given {name}, one number per row, but it has {dim} columns.")
+
+
 def family(
     energy: Callable[..., Any],
     *,
+    columns: Sequence[str] = (),
     convex: bool | None = None,
     check: Callable[[np.ndarray], Any] | None = None,
     shared: Mapping[str, IndependentPrior] | None = None,
@@ -87,24 +135,29 @@ def family(
 
     Parameters
     ----------
-    energy : function ``energy(eta, y)``, or ``energy(eta, zeta, y)``, or of three predictors
+    energy : function ``energy(eta, y)``, or ``energy(eta, zeta, y)``, or of up to eight predictors
         Use functions of NumPy and `scipy.special`; the energy must be smooth and without branches. Numba compiles it
         for the chains. Interval arithmetic gives its derivatives and their proved bounds. ``eta`` is ``x.theta``. Each
-        further argument before ``y`` is a parameter that all rows share, or ``z.gamma`` with ``GLM(...,
-        predictors={"zeta": Z})``. Global variables and variables of enclosing functions are constants, with their
-        present values.
+        further argument before ``y`` is a parameter that is the same for all rows, or ``z.gamma`` with ``GLM(...,
+        predictors={"zeta": Z})``. Global variables and variables of enclosing functions are constants: they have the
+        value that they have now.
+    columns : names, optional
+        Arguments that are columns of the data: ``energy(eta, dose, y)`` with ``columns=["dose"]`` and ``GLM(...,
+        predictors={"dose": dose})``, or `tunamh.regression` with a table that has the column. For a curve of several
+        predictors `tunamh.nonlinear` is shorter.
     convex : bool, optional
-        True if the energy is convex in its predictors. Then tunamh does not search for several modes. If the energy is
-        proved not to be convex at the data, an error is raised.
+        True if the energy is convex in its predictors. Then tunamh does not search for several modes. If tunamh can
+        prove that the energy is not convex at the data, it raises an error.
     check : function ``check(y)``, optional
-        Raises a ValueError for responses that the energy does not allow.
+        It must raise a ValueError if the energy does not allow a response.
     shared : dict of priors, optional
-        Priors of the other parameters by name, or of their coefficients. Default: ``Normal(scale=2.5)``.
+        The priors of the other parameters (or of their coefficients), by the name of the parameter. Default:
+        ``Normal(scale=2.5)``.
     mean : function ``mean(eta)``, or ``mean(eta, zeta)``, optional
         The mean of a response, for `tunamh.predict`.
     draw : function ``draw(rng, eta)``, or ``draw(rng, eta, zeta)``, optional
-        Simulates a response for every predictor, for ``tunamh.predict(kind="response")`` and `tunamh.replicate`.
-        Results keep no code: give them the family again, ``tunamh.predict(posterior, rows, family=...)``.
+        Simulates a response for every predictor, for ``tunamh.predict(kind="response")`` and `tunamh.replicate`. A
+        result does not contain code, so pass the family again: ``tunamh.predict(posterior, rows, family=...)``.
         `tunamh.loo` needs neither function.
     name : str, optional
         The name of the family. Default: the name of the function.
@@ -115,19 +168,48 @@ def family(
     ...     return 2 * y * np.exp(-0.5 * eta) + 2 * np.exp(0.5 * eta)
     >>> target = tunamh.GLM(X, y, tunamh.family(tweedie, convex=True))
     """
-    rows = likelihood_of(energy, convex=convex, check=check, name=name)
-    known = rows.parameter_names[1:]
+    arguments = arguments_of(energy, columns)
+    rows = likelihood_of(energy, arguments, convex=convex, check=check, name=name)
+    responses = checked_responses(rows, rows.parameter_names[1:], shared, mean, draw)
+    if not isinstance(rows, OneFunction):
+        return UserFamily(rows, shared or {}, responses)
+    rows.responses_told = responses
+    return rows
+
+
+def arguments_of(energy: Callable[..., Any], columns: Sequence[str] = ()) -> Arguments:
+    """Those of a family: predictors first and the response last, columns of the data between them."""
+    names = signature_of(energy)
+    listed = f"energy({', '.join(names)})"
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+        raise TypeError(f"columns must be a list of names, such as ['dose'], got {shown(columns)}.")
+    absent = [name for name in columns if name not in names[1:-1]]
+    if absent:
+        raise ValueError(f"columns names {absent[0]!r}, which is no argument of {listed} between predictors and y.")
+    predictors = tuple(name for name in names[:-1] if name not in columns)
+    if not 1 <= len(predictors) <= MOST_PREDICTORS:
+        raise TypeError(
+            f"{listed} must have one to eight predictors and then y, but has {len(names)} parameters"
+            f"{' without columns=' if columns else ''}."
+        )
+    return Arguments(predictors, tuple(columns), names[-1], names)
+
+
+def checked_responses(
+    rows: Any,
+    names: tuple[str, ...],
+    shared: Mapping[str, IndependentPrior] | None,
+    mean: Callable[..., Any] | None,
+    draw: Callable[..., Any] | None,
+) -> UserResponses:
+    """What a user says of responses; raises for priors and functions that are none."""
     for key, prior in (shared or {}).items():
-        if key not in known:
-            said = f"its shared parameters are {', '.join(known)}" if known else "there are none"
+        if key not in names:
+            said = f"its shared parameters are {', '.join(names)}" if names else "there are none"
             raise ValueError(f"shared names {key!r}, which is no parameter of the energy: {said}.")
         if not isinstance(prior, IndependentPrior):
             raise TypeError(f"shared[{key!r}] must be a prior such as tunamh.Normal(scale=1), got {shown(prior)}.")
     for what, function in (("mean", mean), ("draw", draw)):
         if function is not None and not callable(function):
             raise TypeError(f"{what} must be a function of the predictors, got {shown(function)}.")
-    responses = UserResponses(rows.formula, known, mean, draw)
-    if not isinstance(rows, OneFunction):
-        return UserFamily(rows, shared or {}, responses)
-    rows.responses_told = responses
-    return rows
+    return UserResponses(rows.formula, (*names, *rows.known_names), mean, draw)

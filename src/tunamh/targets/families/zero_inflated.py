@@ -172,9 +172,10 @@ class ZeroInflatedNegativeBinomial(TwoPartLikelihood):
 class ZeroInflated(TwoPartFamily):
     """Regression of counts with extra zeros: zero with probability ``inflation``, otherwise a count of another family.
 
-    ``ZeroInflated(Poisson())`` or ``ZeroInflated(NegativeBinomial())``; the latter also has an unknown ``dispersion``.
-    One probability for all rows has a uniform prior. With ``predictors={"inflation": Z}`` its logit is ``z.gamma``; the
-    prior of ``gamma`` is ``inflation``, or ``Normal(scale=2.5)``.
+    Write ``ZeroInflated(Poisson())`` or ``ZeroInflated(NegativeBinomial())``. The second one also has an unknown
+    ``dispersion``. By default all rows have the same ``inflation``, with a uniform prior. With
+    ``predictors={"inflation": Z}`` the logit of ``inflation`` is ``z.gamma``; the argument ``inflation`` is then the
+    prior of ``gamma`` (default: ``Normal(scale=2.5)``).
     """
 
     counts: Any

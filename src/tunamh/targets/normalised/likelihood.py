@@ -37,7 +37,7 @@ def log_likelihood(target: Any, point: np.ndarray) -> float:
     """At the walked coordinates ``point``, tempered as the target is."""
     density = row_density(target, point)
     (total,) = target.user_rows.sums(partial(of_block, density))
-    return target.temper * (float(total) + _of_trials(target))
+    return target.temper * (float(total) + of_trials(target))
 
 
 def row_density(target: Any, point: np.ndarray) -> RowDensity:
@@ -56,8 +56,9 @@ def row_density(target: Any, point: np.ndarray) -> RowDensity:
     first = 0.0
     if "cutpoint" in family.parameters:
         first = min(rows.map(_smallest_response))
-    in_order = tuple((name, described[name]) for name in rows.described)
-    return RowDensity(family, natural[:count].reshape(-1, dim), shared, in_order, first)
+    in_order = tuple((name, described.get(name, np.ones(1))) for name in rows.described)
+    coefficients = natural[:count].reshape(-1, dim) if dim else np.empty((1, 0))
+    return RowDensity(family, coefficients, shared, in_order, first)
 
 
 def of_block(density: RowDensity, rows: Rows) -> tuple[float]:
@@ -68,15 +69,29 @@ def of_block(density: RowDensity, rows: Rows) -> tuple[float]:
         raise NotApplicable(f"the evidence of {family!r} is not offered: the density of a response is not known.")
     predictors = np.stack([rows.X.matvec(theta) for theta in density.coefficients], axis=-1)[None]
     eta = predictors if family.coefficients_per_class else predictors[..., 0]
-    p = dict(density.shared)
-    for (name, gamma), block in zip(density.described, rows.others, strict=True):
-        linear = block.matvec(gamma)[None]
-        p[name] = family.parameter_links[name].mean(linear) if name in family.parameter_links else linear
-    each = _of_rows(family, responses, rows, eta, p, density.first)
+    each = _of_rows(family, responses, rows, eta, _parameters(density, rows), density.first)[0]
     if rows.weights is None:
         return (float(each.sum()),)
     counts = rows.weights > 0
     return (float(rows.weights[counts] @ each[counts]),)
+
+
+def log_densities(density: RowDensity, rows: Rows, eta: np.ndarray) -> np.ndarray:
+    """``log p(y_i)`` for several values of the rows' one predictor: (values, rows) of ``eta``."""
+    responses = density.family.response_distribution()
+    assert responses is not None
+    return _of_rows(density.family, responses, rows, eta, _parameters(density, rows), density.first)
+
+
+def _parameters(density: RowDensity, rows: Rows) -> dict[str, Any]:
+    family, p = density.family, dict(density.shared)
+    for (name, gamma), block in zip(density.described, rows.others, strict=True):
+        if name in family.data_columns:
+            p[name] = block.dense()[None, :, 0]
+            continue
+        linear = block.matvec(gamma)[None]
+        p[name] = family.parameter_links[name].mean(linear) if name in family.parameter_links else linear
+    return p
 
 
 def _of_rows(
@@ -85,12 +100,12 @@ def _of_rows(
     y = np.asarray(rows.y, dtype=np.float64)
     with np.errstate(divide="ignore"):
         if family.of_labels:  # a response may be a share of the trials
-            success, failure = (responses.log_density(np.full(len(y), label), eta, p)[0] for label in (1.0, 0.0))
+            success, failure = (responses.log_density(np.full(len(y), label), eta, p) for label in (1.0, 0.0))
             return np.where(y > 0, y * success, 0.0) + np.where(y < 1, (1 - y) * failure, 0.0)
-        found = np.broadcast_to(responses.log_density(y - first, eta, p), (1, len(y)))[0]
+        found = np.broadcast_to(responses.log_density(y - first, eta, p), (len(eta), len(y)))
         if rows.censored is None or not rows.censored.any():
             return found
-        above, below = (responses.log_tail(y, eta, p, above=side)[0] for side in (True, False))
+        above, below = (responses.log_tail(y, eta, p, above=side) for side in (True, False))
         return np.where(rows.censored > 0, above, np.where(rows.censored < 0, below, found))
 
 
@@ -98,7 +113,7 @@ def _smallest_response(rows: Rows) -> float:
     return float(np.min(rows.y))
 
 
-def _of_trials(target: Any) -> float:
+def of_trials(target: Any) -> float:
     """``sum_i w_i log binomial(n_i, k_i)``; 0 without trials."""
     if target.given_trials is False and target.user_rows.origin is None and not _counts(target.user_rows):
         return 0.0

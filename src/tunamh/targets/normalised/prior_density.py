@@ -37,14 +37,15 @@ def refuse_without_density(target: Any) -> None:
             f"of the coefficients alone has no density in closed form. tunamh.compare takes such models. Or {_WAY_OUT}"
         )
     if isinstance(own, ReadyIndependent):
-        _refuse_flat(own.laws, names)
+        refuse_flat_laws(own.laws, names)
     elif not isinstance(own, ReadyCorrelated):
         raise NotApplicable(
             "the evidence needs the constant of the prior's density, which a function of your own does not tell: "
             f"{_WAY_OUT}"
         )
     for extra, laws in zip(target.row_layout.extras, target.row_layout.laws, strict=True):
-        _refuse_flat(laws, [extra.name] if extra.labels is None else [f"{extra.name}[{own}]" for own in extra.labels])
+        of_extra = [extra.name] if extra.labels is None else [f"{extra.name}[{own}]" for own in extra.labels]
+        refuse_flat_laws(laws, of_extra)
         if extra.name == "cutpoint" and not _all_alike(laws):
             raise NotApplicable(
                 "the evidence needs cutpoints with one prior for all: with several, the probability that they increase "
@@ -52,7 +53,8 @@ def refuse_without_density(target: Any) -> None:
             )
 
 
-def _refuse_flat(laws: Laws, names: list[str]) -> None:
+def refuse_flat_laws(laws: Laws, names: list[str]) -> None:
+    """Raise if one of these laws has no constant."""
     flat = np.flatnonzero(improper(laws))
     if len(flat):
         raise NotApplicable(

@@ -87,6 +87,9 @@ def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemor
     )
     if offset is not None:
         design = DesignWithOffset(design, offset)
+    for name in family.data_columns:
+        if np.ndim(tables.get(name)) == 1:
+            tables[name] = as_vector(tables[name], f"predictors[{name!r}]", n_rows)[:, None]
     given_columns = [as_design(table, f"predictors[{name!r}]") for name, table in tables.items()]
     for (one, _), name in zip(given_columns, beside.predictors or {}, strict=True):
         if one.n_rows != n_rows:
@@ -277,7 +280,7 @@ def censoring(censored: Any, event: Any) -> Any:
     if event is None:
         return censored
     if censored is not None:
-        raise TypeError("censored= and event= say the same in two ways: give one of them.")
+        raise TypeError("censored= and event= have the same information: pass only one of them.")
     if isinstance(event, str):
         raise TypeError("event= is the name of a column in tunamh.regression only; here, give censored= by name.")
     told = event if hasattr(event, "index") and hasattr(event, "iloc") else np.asarray(event)

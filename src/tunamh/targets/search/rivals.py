@@ -1,7 +1,7 @@
 """Modes that one search may miss: descents on a sample of the rows, from fits to tiny random subsamples.
 
 For regressions whose energies are not known to be convex: users' own, and those with an unknown scale, dispersion,
-shape or degrees of freedom. Rows say which predictors they would like best, by their responses or by their energies
+shape or degrees of freedom. Models without columns of their own have `spread_starts`. Of others, rows say which predictors they would like best, by their responses or by their energies
 themselves; a fit to as many rows as there are coefficients is right whenever all of these rows are good (Rousseeuw
 1984). Of these fits every one is followed that is lower than all its neighbours.
 """
@@ -17,6 +17,7 @@ from ..families.base import Responses
 from ..observations.observed import Observations, TransformedRows
 from .many_starts import subsets_of
 from .newton import Mode, descend, near
+from .spread_starts import scales, spread_starts
 
 if TYPE_CHECKING:
     from ...rows.source import Rows
@@ -92,13 +93,20 @@ def _lower_than_neighbours(target: GLM, starts: np.ndarray) -> np.ndarray:
     starts, energies = starts[order], energies[order]
     if len(starts) <= _MOST_FOLLOWED:
         return starts
-    rows = _given(target.observations)
-    step = max(1, len(rows.y) // 50)
-    coefficients = target.to_user(starts)[:, : len(target.row_layout.names)]
-    seen = np.array([rows.X.matvec(point)[::step] for point in coefficients])
+    seen = _seen(target, starts)
     nearest = np.array([np.argsort(np.median(np.abs(seen - one), axis=1))[1 : 1 + _NEIGHBOURS] for one in seen])
     lowest = energies <= energies[nearest].min(axis=1)
     return starts[lowest][:_MOST_FOLLOWED]
+
+
+def _seen(target: GLM, starts: np.ndarray) -> np.ndarray:
+    """Per start the first predictors of some rows; without a main predictor the parameters in units of their priors."""
+    if target.user_family.named_predictors:
+        return starts / scales(target)
+    rows = _given(target.observations)
+    step = max(1, len(rows.y) // 50)
+    coefficients = target.to_user(starts)[:, : len(target.row_layout.names)]
+    return np.array([rows.X.matvec(point)[::step] for point in coefficients])
 
 
 def _rounded(points: np.ndarray) -> np.ndarray:
@@ -109,6 +117,8 @@ def _rounded(points: np.ndarray) -> np.ndarray:
 
 def _starts(target: GLM) -> np.ndarray:
     """Fits of the coefficients to few rows each, with several values of what else is unknown, as they are walked."""
+    if target.user_family.named_predictors:
+        return spread_starts(target)
     rows = _given(target.observations)
     first = target.search_starts()
     rng = np.random.default_rng(0)

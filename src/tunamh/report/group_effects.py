@@ -19,7 +19,10 @@ from .tables import LONGEST, Table, effects_table, interval_headings
 
 _LARGEST = 30
 _MOST_SCALES = 200  # lines
-_NO_DRAWS = " Their draws were not kept: intervals are those of a normal law with the same mean and deviation."
+_NO_DRAWS = (
+    " Their draws were not kept: intervals are those of a normal distribution with the same mean and "
+    "standard deviation."
+)
 _UNREADABLE = (TunaMHError, LookupError, TypeError, ValueError, AttributeError)  # what a stranger's file may lead to
 _QUANTITIES = {SD: "standard deviation", CORRELATION: "correlation", SHARE: "share of variance"}
 

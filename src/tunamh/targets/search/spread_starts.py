@@ -1,0 +1,71 @@
+"""Starts for models that are not linear: spread as their priors are, since rows do not say what predictors they like.
+
+A predictor's intercept decides where on its curve the data are, so that it is spread the most. Slopes begin at the
+centres of their priors, or near them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...priors.laws import FLAT
+from ..coordinates.closed_form_prior import closed_form
+from .newton import descend
+
+if TYPE_CHECKING:
+    from ..glm import GLM
+
+_STARTS = 200
+_SPREADS = 1.0, 0.3, 0.1  # of a prior's scale, in turn
+_SLOPES = 0.1  # of what intercepts are spread by
+_FLAT_SCALE = 2.5
+_WIDER = 1e6
+_DESCENTS, _STEPS = 6, 60
+
+
+def scales(target: GLM) -> np.ndarray:
+    """How far parameters may be from the start, by their priors."""
+    found = []
+    for laws in target.row_layout.laws:
+        known = (laws.kind != FLAT) & np.isfinite(laws.scale) & (laws.scale > 0)
+        found.append(np.where(known, laws.scale, _FLAT_SCALE))
+    return np.concatenate(found)
+
+
+def spread_starts(target: GLM) -> np.ndarray:
+    """Points (k, d), of a normal law about the start of the search."""
+    begin = np.asarray(target.search_starts()[0])
+    z = np.random.default_rng(0).standard_normal((_STARTS, target.dim))
+    z *= np.resize(_SPREADS, _STARTS)[:, None] * np.where(_intercepts(target), 1.0, _SLOPES)
+    return np.concatenate([begin[None, :], begin + scales(target) * z])
+
+
+def _intercepts(target: GLM) -> np.ndarray:
+    """Which coefficients are a predictor's intercept; of a predictor without one, all."""
+    found = []
+    for extra in target.row_layout.extras:
+        own = np.array([label == "Intercept" for label in extra.labels or ("Intercept",)])
+        found.append(own if own.any() else np.ones(len(own), bool))
+    return np.concatenate(found)
+
+
+def wide_mode(target: GLM, known: np.ndarray) -> np.ndarray | None:
+    """The mode of these rows under priors that are far wider, where the rows say that it is lower than ``known``.
+
+    A lower point may be far away, and hard to find: descents begin at the lowest of starts that are spread as widely.
+    """
+    laws = [one._replace(scale=_WIDER * one.scale) for one in target.row_layout.laws]
+    form, start = target.row_layout.form, np.asarray(target.row_layout.start)
+    assert form is not None
+    wide = target._with(_prior=closed_form(form, target.coefficient_prior, laws, start), known_columns=target.columns)
+    z = np.random.default_rng(1).standard_normal((_STARTS, target.dim)) * np.where(_intercepts(target), 1.0, _SLOPES)
+    spread = np.geomspace(0.1, 0.1 * _WIDER, _STARTS)[:, None] * z * scales(target)
+    starts = np.concatenate([known[None, :], start + spread])
+    energies = wide.energies_at(starts)
+    order = [0, *(k for k in np.argsort(energies)[:_DESCENTS] if k != 0 and np.isfinite(energies[k]))]
+    ends = [descend(wide, starts[k], _STEPS) for k in order]
+    ends = [mode for mode in ends if mode.found and np.isfinite(mode.posterior.energy)]
+    best = min(ends, key=lambda mode: mode.posterior.energy, default=None)
+    return None if best is None or not best.posterior.energy < energies[0] - target.dim else best.point

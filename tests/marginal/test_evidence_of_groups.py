@@ -1,0 +1,118 @@
+"""The evidence of models with one factor of groups: against closed forms, and against quadrature over everything."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+import tunamh
+from tunamh.errors import NotApplicable
+from tunamh.marginal.of_groups import MarginalOfGroups
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # runs are short
+
+RNG = np.random.default_rng(3)
+N, GROUPS = 200, 8
+CODES, COLUMN = RNG.integers(GROUPS, size=N), RNG.standard_normal(N)
+X, Z = np.column_stack([np.ones(N), COLUMN]), np.eye(GROUPS)[CODES]
+ETA = X @ [0.3, 0.5] + (0.8 * RNG.standard_normal(GROUPS))[CODES]
+REALS, LABELS = ETA + 0.7 * RNG.standard_normal(N), (RNG.random(N) < special.expit(ETA)).astype(float)
+PRIOR, OF_SCALE = tunamh.Normal(scale=2.0), tunamh.HalfNormal(1.5)
+
+
+def mixed(y, family, scale=OF_SCALE, **how):
+    return tunamh.MixedModel(X, y, family, tunamh.GroupEffects(CODES, scale=scale, **how), prior=PRIOR)
+
+
+def of_reals(scale, error=0.7):
+    """Coefficients and effects integrated out in closed form."""
+    covariance = error**2 * np.eye(N) + 4 * X @ X.T + scale**2 * Z @ Z.T
+    return stats.multivariate_normal.logpdf(REALS, np.zeros(N), covariance)
+
+
+def log_sum(values, *grids):
+    return special.logsumexp(values) + sum(np.log(grid[1] - grid[0]) for grid in grids)
+
+
+def of_scale(log_scale, width=1.5):
+    """The density of the logarithm of a half-normal scale."""
+    return stats.halfnorm.logpdf(np.exp(log_scale), 0, width) + log_scale
+
+
+def close(target, wanted, **how):
+    found = tunamh.evidence(target, rng=2, **{"proposals": 1000, **how})
+    assert found.se < 0.1
+    assert abs(found.log_evidence - wanted) < 4 * found.se + 1e-6
+
+
+def test_known_scales_have_a_closed_form():
+    close(mixed(REALS, tunamh.Gaussian(0.7), 0.8), of_reals(0.8))
+
+
+def test_unknown_scales_of_effects():
+    grid = np.linspace(-5, 3, 120)
+    close(mixed(REALS, tunamh.Gaussian(0.7)), log_sum([of_reals(np.exp(a)) + of_scale(a) for a in grid], grid))
+
+
+def test_unknown_scales_of_effects_and_errors():
+    """Chains walk the scale of effects in units of the errors' scale."""
+    of_effects, of_errors = np.linspace(-4, 3, 50), np.linspace(np.log(0.5), np.log(1.1), 30)
+    values = [of_reals(np.exp(a), np.exp(b)) + of_scale(a) + of_scale(b, 2.0) for a in of_effects for b in of_errors]
+    close(mixed(REALS, tunamh.Gaussian(tunamh.HalfNormal(2.0))), log_sum(values, of_effects, of_errors))
+
+
+def logistic_given(b, scale, nodes=151):
+    """By a rule of its own, the same even nodes for every group."""
+    at = np.linspace(-9, 9, nodes)
+    eta = X @ b + scale * at[:, None]
+    each = (LABELS * eta - np.logaddexp(0, eta)) @ Z + stats.norm.logpdf(at)[:, None]
+    return (special.logsumexp(each, axis=0) + np.log(at[1] - at[0])).sum()
+
+
+def test_the_joint_density_of_labels_has_its_effects_integrated_out():
+    joint = MarginalOfGroups(mixed(LABELS, tunamh.Logistic()))
+    for point in ([0.2, 0.5, -0.2], [-0.3, 0.9, 0.7], [0.6, 0.1, -4.0]):
+        own = stats.norm.logpdf(point[:2], 0, 2).sum() + of_scale(point[2])
+        wanted = logistic_given(np.array(point[:2]), np.exp(point[2]), 4001) + own
+        np.testing.assert_allclose(joint.log_joint(np.array(point)), wanted, rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_labels_in_groups():
+    target = mixed(LABELS, tunamh.Logistic())
+    posterior = tunamh.sample(target, draws=1000, rng=1, progressbar=False)
+    b = posterior.posterior["theta"].values.reshape(-1, 2)
+    grids = [np.linspace(c - 6 * s, c + 6 * s, n) for c, s, n in zip(b.mean(0), b.std(0), (17, 11), strict=True)]
+    scales = np.linspace(-5, 2.5, 26)
+    values = [
+        logistic_given(np.array([one, other]), np.exp(a)) + stats.norm.logpdf([one, other], 0, 2).sum() + of_scale(a)
+        for one in grids[0]
+        for other in grids[1]
+        for a in scales
+    ]
+    wanted = log_sum(values, *grids, scales)
+    found = tunamh.evidence(target, posterior, rng=2, proposals=1000)
+    assert abs(found.log_evidence - wanted) < 4 * found.se + 1e-3
+    assert tunamh.evidence(posterior) == found
+
+
+def test_models_with_and_without_groups_are_compared():
+    table = pd.DataFrame({"x": COLUMN, "g": [f"s{k}" for k in CODES], "y": LABELS})
+    models = {"groups": "y ~ x + (1 | g)", "none": "y ~ x"}
+    results = {}
+    for name, formula in models.items():
+        target = tunamh.regression(formula, table, family=tunamh.Logistic())
+        results[name] = tunamh.sample(target, draws=300, rng=1, progressbar=False)
+        tunamh.evidence(target, results[name], proposals=300, rng=1)
+    assert "probability" in tunamh.compare(results, table)
+
+
+def test_other_models_with_groups_are_refused():
+    slopes = tunamh.GroupEffects(CODES, X)
+    for groups, told in ((slopes, "one effect for each group"), ([CODES, CODES[::-1].copy()], "one factor of groups")):
+        with pytest.raises(NotApplicable, match=told):
+            tunamh.evidence(tunamh.MixedModel(X, LABELS, tunamh.Logistic(), groups, prior=PRIOR))
+    with pytest.raises(NotApplicable, match="normal effects"):
+        tunamh.evidence(mixed(LABELS, tunamh.Logistic(), law=tunamh.priors.StudentT(df=4)))
+    with pytest.raises(NotApplicable, match="under an improper prior"):
+        tunamh.evidence(mixed(REALS, tunamh.Gaussian(0.7), tunamh.priors.FlatPositive()))

@@ -147,6 +147,14 @@ def test_priors_of_scales_are_in_the_units_of_the_curve():
     assert [float(one.law().scale[0]) for one in prior.scales] == pytest.approx([unit, unit], rel=1e-3)
     own = made("y ~ z + s(x)", prior={"s(x)": tunamh.HalfCauchy(0.3), "z": tunamh.Normal(scale=7.0)})
     assert own.prior.scales == (tunamh.HalfCauchy(0.3),)
+    for formula, typed in (
+        ("y ~ z + s(x, k=6)", "s(x, k=6)"),
+        ("y ~ z + s(x, k=6)", "s(x)"),
+        ("y ~ z + s(x, k=6)", "s( x,k = 6 )_sigma"),
+        ("y ~ z + s(x, by=g, k=6)", "s(x, k=6, by=g)"),
+    ):
+        same = made(formula, prior={typed: tunamh.HalfCauchy(0.3), "z": tunamh.Normal(scale=7.0)})
+        assert set(same.prior.scales) == {tunamh.HalfCauchy(0.3)}
     words = tunamh.prior_summary(own)["prior"]
     assert "unknown standard deviation (half-Cauchy, scale 0.3)" in words["s(x)[1]"]
     assert words["z"] == "normal, mean 0, standard deviation 7"

@@ -15,6 +15,11 @@ prior, parameters and data have one joint law; given the data, a draw of the pos
 for the other (Johnson 2007; Gosselin 2011). The mean of a score over draws has mean zero, too, and by Jensen's
 inequality no larger variance: tests with the variance under the true parameters are right or cautious, at any number of
 rows and with any group effects.
+
+A test looks at a weighted sum of scores, and the argument is about the sum: under the true parameters its mean is zero
+only if a row's weight does not depend on the row's response. Weights that are given by columns do not. The place of a
+row along the linear predictor is learned, in small groups from this very row; so such weights are those under each
+draw, a function of the parameters, and the sums are averaged (`tunamh.checking.under_draws`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ..tables.columns import Factor
 from .coding import Block
 from .errors import FormulaError, listed
 from .evaluation import Values, as_factor, learned_calls, reference_of
-from .likely_factors import refuse_unlikely
+from .likely_factors import NoNumber, first_without_number, refuse_numbers_as_text, refuse_unlikely
 from .right_side import MOST_COLUMNS, RightSide
 from .smooths import Smooth, asked, begun, finished
 from .syntax import Call, Name, label
@@ -70,10 +70,13 @@ class FirstLook(NamedTuple):
     levels: dict[str, tuple[str, ...]]
     sorted_levels: dict[str, bool]
     moments: dict[str, Moments]
+    texts: dict[str, NoNumber | None] = {}  # noqa: RUF012 - nobody writes to it
+    """Columns of text, with their first value that is not a number."""
 
 
 def first_look(terms: Terms, values: Values) -> FirstLook:
     levels, in_order, moments = {}, {}, {}
+    texts: dict[str, NoNumber | None] = {}
     curves = [(curve, asked(curve)) for curve in terms.curves]
     for curve, own in curves:
         moments[str(curve)] = Moments.of(values.numbers(own.x))
@@ -87,14 +90,20 @@ def first_look(terms: Terms, values: Values) -> FirstLook:
             used = np.unique(factor.codes)
             levels[label(atom)] = tuple(factor.levels[code] for code in used.tolist() if code >= 0)
             in_order[label(atom)] = list(levels[label(atom)]) == sorted(levels[label(atom)])
-    return FirstLook(levels, in_order, moments)
+            if not is_c and factor.kind == "text":
+                odd = first_without_number(factor)
+                texts[label(atom)] = None if odd is None else odd._replace(row=values.row(odd.row))
+    return FirstLook(levels, in_order, moments, texts)
 
 
 def learned(terms: Terms, looks: Iterable[FirstLook], n_rows: int, *, hide_intercept: bool = False) -> RightSide:
     """The right side as far as one look at every block tells; cells are still to be found."""
     levels: dict[str, list[tuple[str, ...]]] = {}
     moments: dict[str, Moments] = {}
+    texts: dict[str, NoNumber | None] = {}
     for look in looks:
+        for name, odd in look.texts.items():
+            texts[name] = texts.get(name) or odd
         for name, found in look.levels.items():
             levels.setdefault(name, []).append(found)
         for name, one in look.moments.items():
@@ -110,6 +119,7 @@ def learned(terms: Terms, looks: Iterable[FirstLook], n_rows: int, *, hide_inter
                 f"{name}: its argument is {state['mean']:g} in every row, so it gives no information: leave it out."
             )
     _refuse_single(joined)
+    refuse_numbers_as_text(joined, texts, atoms)
     refuse_unlikely(joined, atoms, n_rows)
     side = RightSide(terms, joined, states, curves=curves, hide_intercept=hide_intercept)
     _refuse_too_many(side)

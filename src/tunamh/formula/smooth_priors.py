@@ -15,9 +15,10 @@ from ..priors.mixtures import MixturePrior, refuse_other_scales
 from ..priors.positive import PositivePrior
 from ..priors.smooths import CurveColumns, WithSmooths, default_scale
 from .errors import FormulaError
+from .parser import parse_expression
 from .right_side import RightSide
-from .smooths import Smooth
-from .syntax import label
+from .smooths import Smooth, asked
+from .syntax import Call, label
 
 
 def scales_of_smooths(given: Any, side: RightSide, unit: float) -> tuple[dict[str, PositivePrior], Any]:
@@ -25,10 +26,9 @@ def scales_of_smooths(given: Any, side: RightSide, unit: float) -> tuple[dict[st
     scales: dict[str, PositivePrior] = {one.name: default_scale(unit) for one in side.smooths}
     if not isinstance(given, Mapping):
         return scales, given
-    tight = {name.replace(" ", ""): name for name in scales}
     others = {}
     for name, prior in given.items():
-        found = tight.get(str(name).replace(" ", "").removesuffix("_sigma"))
+        found = _curve(str(name), scales)
         if found is None:
             others[name] = prior
         elif isinstance(prior, PositivePrior):
@@ -40,6 +40,29 @@ def scales_of_smooths(given: Any, side: RightSide, unit: float) -> tuple[dict[st
                 f"tunamh.HalfStudentT(3, scale) or tunamh.HalfCauchy(scale), got {shown(prior)}."
             )
     return scales, others or None
+
+
+def _curve(written: str, scales: Mapping[str, Any]) -> str | None:
+    """The curve that is meant: by its name in results, or by the term as typed, with the numbers that tune it."""
+    tight = {name.replace(" ", ""): name for name in scales}
+    plain = written.replace(" ", "").removesuffix("_sigma")
+    if plain in tight:
+        return tight[plain]
+    try:
+        node = parse_expression(plain)
+    except FormulaError:
+        return None
+    return tight.get(called.replace(" ", "")) if (called := _name_of(node)) else None
+
+
+def _name_of(node: Any) -> str | None:
+    """What results call a term that is a curve; None of other terms, and of what no formula has."""
+    if not (isinstance(node, Call) and node.function == "s"):
+        return None
+    try:
+        return asked(node).name
+    except FormulaError:
+        return None
 
 
 def with_smooths(of_columns: Any, side: RightSide, scales: Mapping[str, PositivePrior]) -> Any:

@@ -132,7 +132,7 @@ def factor_record(
     root = law.root[:p, :p]
     extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
     far, away = trust_radius_of(p), usual_away(rows.groupings, f, centre)
-    cells = cells_of(one, extent.common_reach * far + 3.0 * away)
+    cells = cells_of(one, extent.common_reach, far, away)
     reach, width, displaced = (
         largest(values, cells.of_row, cells.number) for values in (extent.common_reach, extent.effect_reach, away)
     )

@@ -16,6 +16,7 @@ import numpy as np
 from ..compiled import helper
 from ..compiled.layouts import FLAG, NUMBER, WHOLE, Layout
 from ..priors.laws import RECORD
+from ..process.scratch import concatenated
 
 RADII = (0.25, 0.4, 0.63, 1.0, 2.0, 4.0, 8.0)
 """Of a group's ladder, in units of its first radius, within which its rows nearly always stay."""
@@ -158,7 +159,7 @@ def pack(factors: list[np.ndarray], **common: object) -> np.ndarray:
     own = COMMON.pack(order=2.0, factors=len(factors), factor_start=np.zeros(len(factors)), **common)
     starts = len(own) + np.concatenate([[0], np.cumsum([len(one) for one in factors])])
     COMMON.views(own).factor_start[:] = starts[:-1]
-    return np.concatenate([own, *factors])
+    return concatenated([own, *factors])
 
 
 @helper(inline=True)

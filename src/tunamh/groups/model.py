@@ -12,6 +12,7 @@ from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceGaussian
 from ..priors import Flat
+from ..process.scratch import folder_in_force, large, large_arrays_in
 from ..process.stages import announce
 from ..rows.gathered_rows import GatheredRows
 from ..rows.source import Rows
@@ -25,6 +26,7 @@ from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.observations.seen import SeenResponses, seen_responses
 from ..targets.parts import no_distance
+from .cells import stretches
 from .centre import Centre
 from .effect_columns import with_groups
 from .factor_setup import factor_record
@@ -54,7 +56,7 @@ class MixedModel(GroupedParameters):
     X, y, family, prior, weights, offset, trials, censored, event, predictors
         As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, also with unknown parameters. With
         `Categorical` every class except the reference class has its own effects and scales. Rows of `tunamh.open_rows`
-        are read once and must fit into its ``memory``.
+        are read once and must fit into its ``memory``, or into files (``scratch=``).
     groups : GroupEffects, or a list of them
         One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
         ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,
@@ -91,8 +93,16 @@ class MixedModel(GroupedParameters):
         keep_effects: bool | None = None,
     ):
         beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors, entry, strata)
+        folder = folder_in_force()
         if isinstance(X, SomeColumns | Tables):
-            X, y, beside, groups = from_tables(X, y, beside, groups)
+            X, y, beside, groups, folder = from_tables(X, y, beside, groups)
+        with large_arrays_in(folder):
+            self._read(X, y, family, groups, prior, beside)
+        self._settle(scratch=folder)
+        if keep_effects is not None:
+            self._settle(keeps_effects=flag("keep_effects", keep_effects))
+
+    def _read(self, X: Any, y: Any, family: Any, groups: Any, prior: Any, beside: RowExtras) -> None:
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
         given = in_order(X, given)
         base = GLM(X, y, family, prior=prior, **beside._asdict())
@@ -109,8 +119,6 @@ class MixedModel(GroupedParameters):
         of_labels = base.user_family.of_labels and beside.trials is None
         if (form is not None or of_labels) and beside.weights is None:
             warn_of_single_rows(self.groupings)
-        if keep_effects is not None:
-            self._settle(keeps_effects=flag("keep_effects", keep_effects))
 
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
@@ -158,6 +166,9 @@ class MixedModel(GroupedParameters):
     rows_of: GLM
     user_family: Any
     fingerprint_of_all_rows = True
+
+    scratch: str | None = None
+    """The folder of files for large arrays; None: they are in memory."""
 
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
@@ -242,10 +253,15 @@ class MixedModel(GroupedParameters):
             return self._by_laplace.rows
         if learned is not None and learned.packed is not None:
             return learned.packed.rows
+        with large_arrays_in(self.scratch):
+            return self._packed_rows()
+
+    def _packed_rows(self) -> np.ndarray | GatheredRows:
         centre, factors = self.centre, self.factors
         width, first = self.rows_of.y_column, factors[0]
-        bounds = np.empty(self.n_rows)
-        bounds[first.places[:, ROW].astype(np.int64)] = first.places[:, BOUND]
+        bounds = large(self.n_rows)
+        for which in stretches(self.n_rows):
+            bounds[first.places[which, ROW].astype(np.int64)] = first.places[which, BOUND]
         at = centre.at
         state = np.concatenate([at.common, np.zeros(self.m), *(effects.ravel() for effects in at.effects)])
 
@@ -264,6 +280,10 @@ class MixedModel(GroupedParameters):
             return self._by_laplace._hyper  # made already, to find that nothing better can be learned
         if learned is not None and learned.packed is not None:
             return learned.packed.numbers
+        with large_arrays_in(self.scratch):
+            return self._numbers()
+
+    def _numbers(self) -> np.ndarray:
         centre, form = self.centre, self.base.row_layout.form
         expansion = pack(
             self._factor_records(),
@@ -288,7 +308,8 @@ class MixedModel(GroupedParameters):
         return self.base.fingerprint
 
     def remarks(self) -> list[str]:
-        return self.base.remarks()
+        of_formula = [] if self.formula is None else self.formula.remarks(self.n_rows)
+        return [*of_formula, *self.base.remarks()]
 
     def check_data(self) -> None:
         self.base.check_data()
@@ -346,6 +367,10 @@ class MixedModel(GroupedParameters):
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.user_family!r}, {self.p} common parameters, {groups})"
+
+    def __str__(self) -> str:
+        """For people, in several lines, if the model was made from a formula."""
+        return repr(self) if self.formula is None else self.formula.described(self)
 
 
 def _start_of_effects(

@@ -77,7 +77,10 @@ def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grou
     """
     index, n_given = base.observations.origin or base.user_rows.origin or (slice(None), base.n_rows)
     divided = base.row_layout.unit  # as the columns of the coefficients are
-    read = [replace(one, codes=one.codes[index], Z=one.Z[index] / divided) for one in read_groups(given, n_given, unit)]
+    read = [
+        replace(one, codes=one.codes[index], Z=one.Z[index] if divided == 1 else one.Z[index] / divided)
+        for one in read_groups(given, n_given, unit)
+    ]
     if any(one.parameter is not None for one in read):
         for one in read:
             _refuse_without_columns(base, one)

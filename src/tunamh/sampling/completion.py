@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConvergenceWarning
+from ..process.callers import users_line
 from ..process.progress import Progress
 from ..results.convergence import judge
 from ..results.layout import Layout
@@ -64,7 +65,7 @@ def attempt(what: str, action: Callable[[], Any]) -> list[Warning]:
 def warn(complaint: Warning, posterior: Any) -> None:
     """Warn the caller of `sample`; if a filter makes an error of it, the error carries the draws."""
     try:
-        warnings.warn(complaint, stacklevel=5)
+        warnings.warn(complaint, stacklevel=users_line())
     except Warning as error:
         error.posterior = posterior  # type: ignore[attr-defined]
         error.add_note("The draws are in the attribute `posterior` of this error.")

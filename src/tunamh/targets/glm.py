@@ -49,8 +49,8 @@ from .search.rivals import rival_modes
 Result = TypeVar("Result")
 
 _CHANGE_PLACES = (
-    "Where predictors can change places, as the two laws of a mixture can, tell them apart: give them different priors, "
-    "or write one as another plus exp(difference). Else the model does not fit: look at the residuals."
+    "Where predictors can change places, as the two laws of a mixture can, tell them apart: give them different "
+    "priors, or write one as another plus exp(difference). Else the model does not fit: look at the residuals."
 )
 
 _ROWS_FOR_MANY_STARTS = 2000
@@ -306,7 +306,8 @@ class GLM(Regression):
         return _CHANGE_PLACES if self.user_family.named_predictors else super().several_modes_mean
 
     def remarks(self) -> list[str]:
-        return censoring_told(self.user_rows)
+        of_formula = [] if self.formula is None else self.formula.remarks(self.n_rows)
+        return [*of_formula, *censoring_told(self.user_rows)]
 
     def separating_direction(self) -> np.ndarray | None:
         """Return a direction along which the energy never rises; None if there is none.
@@ -411,6 +412,10 @@ class GLM(Regression):
         """With its family, unless the target's own name says it."""
         family = f"{self.user_family!r}, " if type(self) is GLM else ""
         return f"{type(self).__name__}({family}{self._about})"
+
+    def __str__(self) -> str:
+        """For people, in several lines, if the regression was made from a formula."""
+        return repr(self) if self.formula is None else self.formula.described(self)
 
     # --------------------------------------------------------------------------------------------- what it offers
 

@@ -11,14 +11,13 @@ from ..capabilities import Examined, offers
 from ..errors import NotApplicable
 from ..groups import MixedModel
 from ..groups.grouping import Grouping
-from ..priors.description import laws_in_words
+from ..priors.description import POSITIVE, PROBABILITIES, laws_in_words
 from ..priors.laws import Laws, ReadyIndependent
 from ..priors.mixtures import GROUPED, HORSESHOE, Mixture
 from ..priors.normal import Normal
 from ..results.layout import ROLE, Layout, layout_of
 from ..targets.base import Target
 from ..targets.coordinates.steps import Walk
-from .prior_draws import POSITIVE, PROBABILITIES
 
 if TYPE_CHECKING:
     from ..targets import GLM

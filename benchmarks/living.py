@@ -66,6 +66,13 @@ def z_scores(one: Any, other: Any) -> np.ndarray:
     return np.concatenate([means.to_numpy(), widths.to_numpy()])
 
 
+def daily_move(cache: Path) -> float:
+    """How far posterior means move in a night, in standard deviations: the root mean square over the last 30 nights."""
+    frame = tunamh.history(cache)
+    mean, sd = (frame.pivot(index="night", columns="coefficient", values=name).tail(31) for name in ("mean", "sd"))
+    return float(np.sqrt(np.square(mean.diff().iloc[1:] / sd.iloc[1:]).mean().mean()))
+
+
 def year(folder: Path, days: int, rows: int, drift: float, compare: int) -> dict[str, Any]:
     cache, nights, z, fresh = folder / "living.tunamh", [], [], {}
     compared = set(np.linspace(1, days - 1, compare).round().astype(int).tolist())
@@ -97,6 +104,7 @@ def year(folder: Path, days: int, rows: int, drift: float, compare: int) -> dict
         "read_per_row": float(
             (history["rows_read"].sum() + sum(one["read_while_drawing"] for one in nights)) / (days * rows)
         ),
+        "daily_move": daily_move(cache),
         "z_days": len(z),
         "z_numbers": int(scores.size),
         "z_largest": float(np.abs(scores).max()),

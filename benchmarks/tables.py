@@ -564,25 +564,51 @@ def true_model_first() -> str:
 
 def living_data() -> str:
     """The next day beside a fresh run, and what a year of nights read and showed."""
-    report = results("living")
+    report, others = results("living"), {name: results(name) for name in ("living_drift", "living_still")}
     table = markdown(["", "the next day", "all rows afresh"], living.shown(report))
-    r = report
     about = (
-        f"`benchmarks/living.py` ({r['processor']}, {r['date']}): {r['days']} files of {r['rows']:,} rows and ten "
-        "columns,\none a day, with coefficients that drift. Seconds of the processor."
+        f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): {report['days']} files of "
+        f"{report['rows']:,} rows and ten columns,\none a day, with coefficients that drift. Seconds of the processor."
     )
-    nights = (
-        f"On {r['kept']} of {r['days']} nights the centre stayed; it moved {r['moves']} times. A row was read "
-        f"{r['read_per_row']:.1f} times on\naverage over all nights, reading by chains included. On {r['z_days']} days "
-        f"the posterior was compared with a fresh run: of {r['z_numbers']} z\nscores of means and standard deviations "
-        f"the largest is {r['z_largest']:.1f} (chi-squared test: p = {r['z_p']:.2f}). The cache takes\n"
-        f"{r['cache_bytes'] / 1e6:,.0f} MB beside {r['data_bytes'] / 1e6:,.0f} MB of files."
+    whole = (
+        f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB beside {report['data_bytes'] / 1e6:,.0f} MB of files. "
+        "Three years, and how often a row was read on average,\nover all nights and with what chains read:"
     )
-    return f"{about}\n\n{table}\n\n{nights}"
+    columns = ["a year of", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
+    columns += ["p of chi-squared"]
+    years = {"all coefficients drift, strongly": report, "all drift": others["living_drift"]}
+    years |= {"no drift": others["living_still"]}
+    rows = [
+        [
+            f"{one['days']} x {one['rows']:,} rows, {name}",
+            f"{one['daily_move']:.2g} sd a day",
+            f"{one['kept']} nights",
+            f"{one['moves']} times",
+            f"{one['read_per_row']:.1f} times",
+            f"{one['z_numbers']} of {one['z_days']} days",
+            f"{one['z_largest']:.1f}",
+            f"{one['z_p']:.2f}",
+        ]
+        for name, one in years.items()
+    ]
+    return f"{about}\n\n{table}\n\n{whole}\n\n{markdown(columns, rows)}"
+
+
+def questions_from_files() -> str:
+    """Questions to a posterior of rows in files: seconds and memory."""
+    report = results("questions_from_files")
+    rows = [[one["question"], f"{one['seconds']:,.0f}", f"{one['MiB']:,.0f}"] for one in report["questions"]]
+    told = f'{report["rows"]:,} rows in a Parquet file of {report["bytes"] / 1e9:.1f} GB, `memory="200MB"`'
+    columns = ["", "seconds of the processor", "largest memory so far, MiB"]
+    return (
+        f"({told}; `benchmarks/questions_from_files.py`; {_measured_with(report)})\n\n{markdown(columns, rows)}\n\n"
+        f"A pass per draw would take {report['per_draw'] / 3600:,.1f} hours of the processor for the comparison."
+    )
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "effects": effects,
+    "questions-from-files": questions_from_files,
     "living": living_data,
     "models": model_families,
     "model-sizes": model_sizes,

@@ -129,6 +129,7 @@ def test_every_row_keeps_to_its_bound(name):
 def test_a_bound_that_is_too_small_is_found():
     """Negative control: half of every row's constant."""
     model = crossed_model(*RESPONSES["logistic"])
+    model._hyper.setflags(write=True)
     for numbers in model.factors:
         numbers.places[:, BOUND] *= 0.5
         numbers.bound_total[:] *= 0.5

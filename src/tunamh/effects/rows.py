@@ -18,6 +18,7 @@ from ..formula.parser import parse_expression
 from ..formula.remaining import remaining
 from ..formula.syntax import Name, Node, columns_in
 from ..formula.variables import as_columns, read, refuse_unknown
+from ..rows.passes import with_progress
 from ..rows.table_source import TableBlock, Tables
 from ..tables.columns import Numbers
 from ..tables.frames import Frame, complete_rows
@@ -26,6 +27,7 @@ from .columns import column_name
 
 _BLOCK = 65_536
 MOST_KEYS = 10_000
+_SHOWN = 10_000  # rows: fewer take no time
 Key = tuple[float | str, ...]
 
 
@@ -152,6 +154,20 @@ class AskedRows:
             del start
         if kept == 0:
             raise FormulaError("every row has a missing value: no rows are left.")
+
+    def parts(self, size: int) -> Iterator[tuple[Block, Block]]:
+        """Blocks, and parts of so many of their rows; the pass shows how far it is."""
+        if self.in_blocks or self.n_rows < _SHOWN:  # passes over blocks show it themselves
+            yield from ((block, part) for block in self.blocks() for part in block.parts(size))
+        else:
+            yield from with_progress(self._counted(size), self.n_rows, "averaging over all rows")
+
+    def _counted(self, size: int) -> Iterator[tuple[int, tuple[Block, Block]]]:
+        done = 0
+        for block in self.blocks():
+            for part in block.parts(size):
+                done += part.rows.n_rows
+                yield done, (block, part)
 
     def _each(self) -> Iterator[tuple[int, int, Block]]:
         names = self.asked.names

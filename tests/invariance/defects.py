@@ -180,7 +180,7 @@ DEFECTS: dict[str, Defect] = {
     ),
     "scales of a prior beside groups without their density": Defect(
         "groups/common_and_scales.py",
-        "        total += log_density_of(old[g], tables, g) - log_density_of(new[g], tables, g)",
+        "        total += log_density_of(old[g] + unit, tables, g) - log_density_of(drawn, tables, g)",
         "        total += 0.0",
         "groups, grouped prior | logistic | common move",
     ),

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import fit_checks_groups as fit_checks_of_groups
 import group_fits_data
 import group_fits_report
 import groups
@@ -345,6 +346,13 @@ def fit_checks() -> str:
     )
 
 
+def fit_checks_groups() -> str:
+    report = results("fit_checks_groups")
+    rows = [fit_checks_of_groups.cells(one) for one in report["figures"]]
+    told = f"(`benchmarks/fit_checks_groups.py`; {_measured_with(report)})"
+    return f"{told}\n\n" + markdown(fit_checks_of_groups.COLUMNS, rows)
+
+
 def whole_census() -> str:
     """What trajectories take for all parameters of the census."""
     report = results("census_posterior")
@@ -611,7 +619,24 @@ def questions_from_files() -> str:
     )
 
 
+def dose_response() -> str:
+    report = results("dose_response")
+    columns = ["", "rows", "set-up, s", "rows per draw", "accepted", "effective draws per second"]
+    rows = [
+        ["tunamh", f"{r['rows']:,}", *map(number, (r["set-up"], r["rows per draw"], r["accepted"], r["rate"]))]
+        for r in report["tunamh"]
+    ]
+    other, of = report["nuts"], report["machine"]
+    rows.append(["NUTS (NumPyro)", f"{other['rows']:,}", "", f"{other['rows']:,} at a time", "", number(other["rate"])])
+    about = (
+        f"`benchmarks/dose_response.py` ({of['processor']}, {of['date']}): the model above, one chain. Seconds of the "
+        "processor; effective draws\nof the worst parameter, without set-up and warm-up."
+    )
+    return f"{about}\n\n{markdown(columns, rows)}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "dose-response": dose_response,
     "effects": effects,
     "questions-from-files": questions_from_files,
     "living": living_data,
@@ -620,6 +645,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "model-goals": model_goals,
     "rare-events": rare_events,
     "fit-checks": fit_checks,
+    "fit-checks-groups": fit_checks_groups,
     "thin-levels": levels,
     "whole-census": whole_census,
     "real-models": real_data,

@@ -7,7 +7,7 @@ import inspect
 import math
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -175,7 +175,7 @@ _HERE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("n_jobs", "parallel_chains", "num_cores"), ("cores=",)),
     **dict.fromkeys(("inits", "initvals", "init_params", "start"), ("init=",)),
     **dict.fromkeys(("progress_bar", "progress", "verbose"), ("progressbar=",)),
-    **dict.fromkeys(("re_formula", "re_form"), ("include_group_specific=False",)),
+    **dict.fromkeys(("re_formula", "re_form"), ("include_group_specific= (False where others write NA)",)),
     **dict.fromkeys(("allow_new_levels", "sample_new_groups", "allow_new_re"), ('new_levels="draw"',)),
     **dict.fromkeys(("newdata", "data"), ("new_data=",)),
     **dict.fromkeys(("probs", "ci_prob"), ("quantiles=", "ci_prob=")),
@@ -220,6 +220,13 @@ def explain_constructors(kinds: Mapping[str, type]) -> None:
     for kind in kinds.values():
         if "__init__" in vars(kind) and not hasattr(vars(kind)["__init__"], "__wrapped__"):
             setattr(kind, "__init__", explained(vars(kind)["__init__"]))  # noqa: B010 as mypy allows no assignment
+
+
+def is_meant(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """A question for an error, with a space before it: the known word that is most like this one; "" if none is."""
+    of = {one.casefold(): one for one in known}
+    near = difflib.get_close_matches(word.casefold(), list(of), 1, cutoff=cutoff)
+    return f" Is {of[near[0]]} meant?" if near else ""
 
 
 def _another_name(called: str, name: str, own: list[str]) -> str:

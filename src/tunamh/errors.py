@@ -110,6 +110,8 @@ class LaplaceOff(UserWarning):
 class ConvergenceWarning(UserWarning):
     """R-hat exceeds 1.01, a parameter has fewer than 100 effective draws per chain, or a chain never moved.
 
+    For a few hundred draws the limit of R-hat is up to 1.02, because larger values than 1.01 can be chance.
+
     If a warnings filter turns the warning into an error, its attribute ``posterior`` has the draws.
     """
 

@@ -185,6 +185,14 @@ def test_check_tells_what_is_wrong(here, table):
     assert run("check", "holes.csv", "late ~ distance", "--family", "logistic", "--missing", "drop").exit_code == 0
 
 
+def test_check_tells_codes_for_missing_values(here):
+    rating = np.where(np.arange(300) % 50 == 7, 99, np.arange(300) % 10 + 1)
+    pd.DataFrame({"y": np.sin(np.arange(300.0)), "rating": rating}).to_csv("codes.csv", index=False)
+    found = run("check", "codes.csv", "y ~ rating")
+    assert "remark: rating: 99 (in 6 rows) is far from the others (1 to 10)" in found.output
+    assert "remark: y" not in found.output
+
+
 def write_hostile(folder, table):
     (folder / "empty.csv").write_text("")
     (folder / "header.csv").write_text("late,distance\n")

@@ -65,7 +65,7 @@ def test_the_report_has_differences_at_typical_values(result):
     found = response_effects(opened(result), 0.95)
     wanted = tunamh.comparisons(result, contrast={"x": "sd", "a": "reference"}, ci_prob=0.95)
     rows = [row for panel in found.panels for row in panel.rows]
-    assert [row.label for row in rows] == ["(x + 1 sd) - x", "a: q - p"]
+    assert [row.label for row in rows] == ["x: +1 sd", "a: q - p"]
     assert [row.mean for row in rows] == wanted["mean"].tolist()
     assert found.told == "difference of P(y)"
     assert response_effects(drawn_result(tunamh.regression("x ~ a", TABLE)), 0.95) is None

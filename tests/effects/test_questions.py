@@ -183,6 +183,34 @@ def test_hypotheses_are_read_and_not_evaluated(result):
             tunamh.hypothesis(result, wrong)
 
 
+def test_pairs_are_from_and_to(result):
+    """Of levels as of numbers, and at the shell: (from, to) is to minus from."""
+    means = tunamh.predictions(result, TABLE, {"a": ["p", "q"]}, average_by=True).draws.values.reshape(-1, 2)
+    for pairs in (("p", "q"), [("p", "q")]):
+        found = tunamh.comparisons(result, TABLE, {"a": pairs}, average_by=True)
+        assert found["contrast"].tolist() == ["q - p"]
+        np.testing.assert_allclose(found.draws.values.ravel(), means[:, 1] - means[:, 0], rtol=1e-10)
+    numbers = tunamh.comparisons(result, TABLE, {"x": (0, 1)}, average_by=True)
+    assert numbers["contrast"].tolist() == ["1 - 0"]
+
+
+def test_names_may_be_in_backticks_everywhere(result):
+    asked = [
+        lambda x, a: tunamh.comparisons(result, TABLE, {x: 1}, average_by=a),
+        lambda x, a: tunamh.comparisons(result, contrast=[a], conditional={x: [0, 1]}),
+        lambda x, a: tunamh.slopes(result, wrt=x, conditional=[a]),
+        lambda x, a: tunamh.predictions(result, conditional=a),
+    ]
+    for ask in asked:
+        pd.testing.assert_frame_equal(pd.DataFrame(ask("`x`", "`a`")), pd.DataFrame(ask("x", "a")))
+
+
+def test_a_mean_that_is_always_positive_has_no_probability_of_being_so(result):
+    assert "p_positive" not in tunamh.predictions(result, conditional="a")
+    assert "p_positive" in tunamh.predictions(result, conditional="a", scale="link")
+    assert "p_positive" in tunamh.comparisons(result, contrast="a")
+
+
 REFUSED = [
     (lambda r: tunamh.predictions(r, TABLE, average_by="nothing"), "no column nothing"),
     (lambda r: tunamh.predictions(r, average_by=True), "a result does not contain rows"),
@@ -214,6 +242,10 @@ REFUSED = [
     (lambda r: tunamh.slopes(r, wrt="month"), "use tunamh.comparisons"),
     (lambda r: tunamh.slopes(r), 'wrt="distance"'),
     (lambda r: tunamh.hypothesis(3, "x > 0"), "a result|the result"),
+    (lambda r: tunamh.hypothesis(r, "b + mont > 0"), r"Is C\(month\) meant"),
+    (lambda r: tunamh.hypothesis(r, "b > aa"), r"Is a meant\?(.|\n)*\n    b > aa\n        \^"),
+    (lambda r: tunamh.hypothesis(r, "a[Q] > 0"), "a has no entry Q. Is q meant"),
+    (lambda r: tunamh.comparisons(r, contrast="sit"), "no column 'sit'. Is site meant"),
 ]
 
 

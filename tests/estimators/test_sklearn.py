@@ -132,6 +132,30 @@ def test_a_pipeline_with_text_columns_is_searched_scored_and_pickled():
     assert "theta[onehotencoder__city_<b>Zürich</b>]" in tunamh.summary(best[-1].posterior_).index
 
 
+def test_warnings_point_at_the_line_of_the_user(monkeypatch):
+    """Also through scikit-learn's own functions."""
+    X, _, rng = _rows()
+    complaint = tunamh.ConvergenceWarning("as if")
+    monkeypatch.setattr(
+        "tunamh.sampling.session._assembled", _with_complaint(sys.modules["tunamh.sampling.session"], complaint)
+    )
+    model, y = BayesianLogisticRegression(**QUICK), rng.random(len(X)) < 0.5
+    for asks in (lambda: model.fit(X, y), lambda: cross_val_score(model, X, y, cv=2)):
+        with pytest.warns(tunamh.ConvergenceWarning, match="as if") as caught:
+            asks()
+        assert {one.filename for one in caught if "as if" in str(one.message)} == {__file__}
+
+
+def _with_complaint(module, complaint):
+    honest = module._assembled
+
+    def assembled(*args):
+        posterior, complaints = honest(*args)
+        return posterior, [*complaints, complaint]
+
+    return assembled
+
+
 def test_sparse_and_dense_columns_give_the_same_posterior_and_names():
     X, eta, rng = _rows()
     y = eta + rng.standard_normal(len(X))
@@ -170,7 +194,7 @@ def test_a_family_by_its_word():
     assert hasattr(BayesianGLM("logistic"), "predict_proba")
     wrong = BayesianGLM("poison")
     assert not hasattr(wrong, "predict_proba")
-    with pytest.raises(ValueError, match=r"there is no family 'poison'; known are .*poisson"):
+    with pytest.raises(ValueError, match=r"there is no family 'poison'. Is poisson meant"):
         wrong.fit(X, y)
 
 

@@ -64,6 +64,20 @@ def test_families_by_their_words(word, family):
     assert repr(tunamh.GLM(TABLE[["x"]], TABLE[response], word).user_family) == repr(family)
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("logit", "logistic"),
+        ("NegBin", "negative-binomial"),
+        ("cox", "piecewise-exponential"),
+        ("logistik", "logistic"),
+    ],
+)
+def test_unknown_families_are_answered_with_the_one_that_is_meant(word, meant):
+    with pytest.raises(ValueError, match=f"there is no family '{word}'. Is {meant} meant?"):
+        made("y ~ x", family=word)
+
+
 def test_numbers_without_a_family_are_gaussian():
     assert repr(made("y ~ x").user_family) == "Gaussian(scale=None)"
     assert repr(made("y ~ x + (1 | g)").user_family) == "Gaussian(scale=None)"
@@ -107,6 +121,30 @@ def test_events_are_what_is_not_censored():
     np.testing.assert_array_equal(by_table.expansion(at[:1]).energy, by_codes.expansion(at[:1]).energy)
     grouped = tunamh.MixedModel(TABLE[["x"]], TABLE["t"], "exponential", TABLE["g"], event=TABLE["died"])
     assert grouped.remarks() == by_table.remarks()
+
+
+def test_a_model_is_printed_for_people():
+    table = TABLE.assign(x=TABLE["x"].where(np.arange(N) > 8), plan=np.resize(["basic", "plus", "premium"], N))
+    table["left"] = np.where(table["late"], "yes", "no")
+    model = tunamh.regression("left ~ x + plan + (1 | g)", table, family="logistic", missing="drop")
+    assert "\n" not in repr(model)
+    first, *lines = str(model).splitlines()
+    assert first == "left ~ x + plan + (1 | g)"
+    assert lines[:6] == [
+        "Family: Logistic regression; left: 'yes' counts as 1, 'no' as 0",
+        "Rows: 291 (9 with missing values are left out)",
+        "Reference levels: plan: basic",
+        f"Groups: g ({TABLE['g'].nunique()} levels)",
+        "Priors:",
+        "  Intercept: normal, mean 0, standard deviation 10",
+    ]
+    assert "  plan: normal, mean 0, standard deviation 2.5" in lines
+    assert "  1|g_sigma: half-normal, scale 1" in lines
+    told = "9 of 300 rows have missing values and are left out; left: 'yes' counts as 1, 'no' as 0"
+    assert model.remarks() == [told]
+    plain = tunamh.regression("left ~ s(t) + plan", table, family="logistic")
+    assert plain.remarks() == ["left: 'yes' counts as 1, 'no' as 0"]
+    assert "  s(t)[1] to s(t)[7]: normal, mean 0, unknown standard deviation (half-Student-t" in str(plain)
 
 
 def test_how_many_are_censored_is_told(capsys, monkeypatch):
@@ -310,6 +348,19 @@ def test_dates_as_text_are_refused_with_a_way_out(written):
     blocks = tunamh.open_rows([table.iloc[:150], table.iloc[150:]], memory=1)
     with pytest.raises(FormulaError, match=r"write C\(day\); for group effects write \(1 \| day\)"):
         tunamh.regression("y ~ x + day", blocks, family="gaussian")
+
+
+def test_numbers_as_text_are_refused_with_a_way_out():
+    """Its first value that is not a number is named by its row; all numbers would be levels in a wrong order."""
+    texts = [f"{value:.2f}" for value in np.random.default_rng(2).normal(size=N)]
+    odd = TABLE.assign(charge=[*texts[:3], "12,5", *texts[4:]], grade=[str(k % 10 + 1) for k in range(N)])
+    for data in (odd, tunamh.open_rows([odd.iloc[:2], odd.iloc[2:]], memory=1)):
+        with pytest.raises(FormulaError, match=r"looks like numbers; .* '12,5' in row 3\. .*pandas\.to_numeric"):
+            tunamh.regression("y ~ charge", data, family="gaussian")
+        with pytest.raises(FormulaError, match=r"numbers as text: .* 10 levels, .*'1', '10', '2'.*write C\(grade\)"):
+            tunamh.regression("y ~ grade", data, family="gaussian")
+    assert len(tunamh.regression("y ~ C(grade)", odd).names) == 11
+    assert len(tunamh.regression("y ~ grade", odd.astype({"grade": "category"})).names) == 11
 
 
 def test_a_few_dates_are_a_factor():

@@ -1,5 +1,8 @@
 """Terms of group effects that a formula may not have."""
 
+import warnings
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,3 +25,16 @@ def test_levels_without_correlations_are_refused_with_the_way_out():
     with pytest.raises(FormulaError, match=r"h has 2 levels.*write \(h \| g\), or \(1 \| g\) \+ \(1 \| g:h\)"):
         tunamh.regression("y ~ (h || g)", table)
     assert "4 groups of g:h" in repr(tunamh.regression("y ~ (1 | g) + (1 | g:h)", table))
+
+
+def test_groups_by_a_number_that_is_not_whole_are_asked_about():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"y": rng.normal(size=300), "hour": rng.uniform(0, 24, 300).round(2)})
+    with pytest.warns(
+        UserWarning, match=r"hour is a number with \d+ different values.*write hour or s\(hour\)"
+    ) as caught:
+        tunamh.regression("y ~ 1 + (1 | hour)", table)
+    assert {one.filename for one in caught if "is a number" in str(one.message)} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tunamh.regression("y ~ 1 + (1 | day)", table.assign(day=np.arange(300) % 60))

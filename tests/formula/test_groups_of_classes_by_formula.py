@@ -132,7 +132,7 @@ def test_new_groups_have_effects_of_the_scales_of_their_class(posterior):
 
 def test_comparisons_are_those_of_every_class(posterior):
     conditional = {"x": 0.0, "airport": "BOS"}
-    table = tunamh.comparisons(posterior, contrast={"carrier": [("A", "C")]}, conditional=conditional, groups="known")
+    table = tunamh.comparisons(posterior, contrast={"carrier": [("C", "A")]}, conditional=conditional, groups="known")
     eta = predictors_of(posterior, pd.DataFrame({"x": [0.0, 0.0], "carrier": ["A", "C"], "airport": ["BOS", "BOS"]}))
     p = softmax(eta, axis=2)
     expected = (p[:, 0] - p[:, 1]).mean(axis=0)

@@ -159,7 +159,7 @@ def test_tables_have_a_column_of_the_parameter(posterior, tmp_path):
     own = scales.query("group == 'h' and parameter == 'scale' and quantity == 'sd'")
     assert float(own["mean"].iloc[0]) == pytest.approx(float(draws["sigma_1|h_sigma"].mean()))
     assert not (scales["quantity"] == "share").any()
-    assert "rows differ in scale" in scales.attrs["notes"][0]
+    assert "scale differs between rows" in scales.attrs["notes"][0]
     tunamh.report(posterior, tmp_path / "r.html")
     assert "g: x of scale" in (tmp_path / "r.html").read_text()
 

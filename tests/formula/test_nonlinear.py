@@ -161,7 +161,7 @@ def test_bounds_with_columns_of_the_data(rng):
     assert (wrong < np.abs(derivatives(energy, list(at), y, list(dose)).third)).any()  # the control
 
 
-# --------------------------------------------------------------------------------------------------- results, prediction
+# -------------------------------------------------------------------------------------------------- results, prediction
 
 
 @pytest.fixture(scope="module")

@@ -75,6 +75,8 @@ def test_priors_of_the_family_belong_to_the_family():
         made("y ~ a", {"sigma": SMALL})
     with pytest.raises(FormulaError, match=r"'b', which is not a term of the formula; its terms are Intercept, a\.$"):
         made("y ~ a", {"b": SMALL})
+    with pytest.raises(FormulaError, match=r"'hous', which is not a term .* Is hour meant\?"):
+        made("y ~ hour", {"hous": SMALL}, TABLE.assign(hour=TABLE["x"]))
 
 
 def test_a_column_called_intercept_is_refused_beside_the_intercept():

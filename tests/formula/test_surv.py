@@ -22,6 +22,7 @@ TABLE = pd.DataFrame(
 )
 TABLE["stop"] = TABLE["start"] + RNG.exponential(2.0, N)
 TABLE["dead"] = TABLE["status"] == 2
+TABLE["left"] = np.where(TABLE["dead"], "yes", "no")
 FAMILY = tunamh.PiecewiseExponential(4)
 
 
@@ -83,6 +84,7 @@ def test_results_have_the_pieces_as_labels():
         ("Surv(start, stop, type='interval2') ~ x", "interval-censored.*cloglog"),
         ("Surv(stop, dead) | event(dead) ~ x", "only weights"),
         ("Surv(stop, x == 99) ~ s", "none of the 300 rows has an event"),
+        ("Surv(stop, left) ~ x", r"event left holds text .*must be 1 where the event was seen.*\(left == \"yes\"\)"),
         ("stop ~ Surv(stop, dead)", "is the whole left side"),
         ("Surv(stop, dead) ~ x:strata(s)", "strata.* beside other terms"),
         ("Surv(stop, dead) ~ x - strata(s)", "a minus cannot remove offsets, strata"),

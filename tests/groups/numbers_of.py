@@ -6,10 +6,11 @@ from tunamh.groups.layout import COMMON, FACTOR
 
 
 def changed(model, change, **facts):
-    """``change`` gets the numbers of the first factor, by the names of their fields, and writes into them."""
+    """``change`` gets the numbers of each factor, by the names of their fields, and writes into them."""
     numbers = model._hyper.copy()
     at = int(numbers[0])
-    change(FACTOR.views(numbers, at + int(COMMON.views(numbers, at).factor_start[0])))
+    for start in COMMON.views(numbers, at).factor_start:
+        change(FACTOR.views(numbers, at + int(start)))
     numbers.flags.writeable = False
     return model._with(_hyper=numbers, laplace_centre=model.centre, learned=None, **facts)
 

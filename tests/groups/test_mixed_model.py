@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from numbers_of import changed
 from quadrature import means_with_shared, moments_by_quadrature
 from scipy.special import gammaln
 
@@ -128,11 +129,12 @@ def test_every_row_keeps_to_its_bound(name):
 
 def test_a_bound_that_is_too_small_is_found():
     """Negative control: half of every row's constant."""
-    model = crossed_model(*RESPONSES["logistic"])
-    model._hyper.setflags(write=True)
-    for numbers in model.factors:
+
+    def half(numbers):
         numbers.places[:, BOUND] *= 0.5
         numbers.bound_total[:] *= 0.5
+
+    model = changed(crossed_model(*RESPONSES["logistic"]), half)
     with pytest.raises(tunamh.BoundViolation):
         tunamh.check_bounds(model, pairs=30, rng=1)
 

@@ -185,3 +185,24 @@ def test_what_is_not_sampled_is_refused():
         GroupEffects(CODES, covariance=KINSHIP, law=tunamh.priors.StudentT(df=4))
     with pytest.raises(ValueError, match="a factor of its own"):
         tunamh.MixedModel(X, Y, tunamh.Gaussian(), GroupEffects(CODES, X, covariance=KINSHIP))
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_a_run_goes_on_with_the_same_draws_and_not_with_another_matrix(by_formula, tmp_path):
+    """The pulls of relatives are drawn in every sweep and are no part of the state."""
+    data, target, _ = by_formula
+    options = {"chains": 2, "tune": 60, "rng": 7, "progressbar": False}
+    whole = tunamh.sample(target, draws=90, **options)
+    tunamh.sample(target, draws=40, store=tmp_path / "run", **options)
+    resumed = tunamh.resume(tmp_path / "run", target, draws=90, progressbar=False)
+    for name, values in whole.posterior.data_vars.items():
+        np.testing.assert_array_equal(resumed.posterior[name].values, values.values, err_msg=str(name))
+    other = tunamh.regression("y ~ x + (1 | animal)", data, prior={"covariance (1 | animal)": 1.1 * TABLE})
+    with pytest.raises(tunamh.StoreError):
+        tunamh.resume(tmp_path / "run", other, draws=120, progressbar=False)
+
+
+def test_laplace_takes_related_levels(by_formula):
+    _, target, posterior = by_formula
+    mean = tunamh.laplace(target).summary().loc["x (inexact)", "mean"]
+    assert float(mean) == pytest.approx(float(posterior.posterior["x"].mean()), abs=0.05)

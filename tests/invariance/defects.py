@@ -178,6 +178,24 @@ DEFECTS: dict[str, Defect] = {
         "            total -= 0.2 * math.log(new / old)",
         "grouped prior | logistic | scales and coefficients",
     ),
+    "scales of a prior beside groups without their density": Defect(
+        "groups/common_and_scales.py",
+        "        total += log_density_of(old[g], tables, g) - log_density_of(new[g], tables, g)",
+        "        total += 0.0",
+        "groups, grouped prior | logistic | common move",
+    ),
+    "scales whose precisions add up, without the determinant": Defect(
+        "priors/summed_precisions.py",
+        "            total += 0.5 * (math.log(precision) - precision * squares[j])",
+        "            total -= 0.5 * precision * squares[j]",
+        "prior by shares | logistic | scales in turn",
+    ),
+    "scales of a prior beside groups in units of the errors'": Defect(
+        "groups/prior_scales.py",
+        "        here[j] = common.prior_offset[j] + state[j] / tau",
+        "        here[j] = common.prior_offset[j] + state[j]",
+        "groups, grouped prior | Gaussian | scales of the prior",
+    ),
     "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",
         "        if accepts(rng, math.log(q) - _log_brightness(gap[slot])):",

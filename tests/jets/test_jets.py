@@ -16,6 +16,7 @@ from tunamh.jets import CannotBound, Interval, bounds, box_bound, derivatives, e
 from tunamh.jets.elementary import power
 from tunamh.jets.interval import RELATIVE
 from tunamh.jets.jet import expand
+from tunamh.jets.polygamma import polygamma_to
 from tunamh.jets.special import GAMMALN, LOG_NDTR, NDTR
 from tunamh.targets.families import Logistic, Probit
 
@@ -195,6 +196,15 @@ def test_the_fourth_derivative_of_log_ndtr_is_sharp_on_narrow_intervals(rng):
 
 numbers = st.floats(-1e9, 1e9, allow_subnormal=False) | st.sampled_from([0.0, 1.0, -1.0, 1e-200, 1e200])
 intervals = st.tuples(numbers, numbers).map(sorted)
+
+
+def test_derivatives_of_log_gamma_to_the_last_digits():
+    x = np.exp(np.linspace(-12, 12, 20_001))
+    found = polygamma_to(x, 4)
+    assert (np.abs(found[0] - special.psi(x)) < 3e-15 * (1 + np.abs(found[0]))).all()
+    for k in (1, 2, 3):
+        np.testing.assert_allclose(found[k], special.polygamma(k, x), rtol=3e-15)
+    assert np.isnan(polygamma_to(np.array([0.0, -1.0]), 4)).all()
 
 
 @settings(deadline=None, max_examples=300)

@@ -1,6 +1,7 @@
 """Rows left out one at a time: against exact leave-one-out by quadrature, and the estimate from a subsample."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from scipy import special, stats
 import tunamh
 from tunamh.errors import NotApplicable
 from tunamh.marginal.evidence import Evidence
-from tunamh.prediction.elpd import good_k
+from tunamh.prediction.elpd import good_k, two_digits
 from tunamh.prediction.fitted import Fitted
 from tunamh.prediction.left_out import left_out
 from tunamh.prediction.subsample import Block, RandomRows
@@ -212,6 +213,13 @@ def test_arviz_takes_the_estimates(grouped, plain):
     np.testing.assert_array_equal(of_each["grouped"].numbers, of_each["plain"].numbers)
 
 
+def test_an_own_family_may_leave_constants_out(plain):
+    found = tunamh.loo(plain, TABLE, rows=50, rng=1)
+    assert "leaves constants out" not in str(found)
+    assert "leaves constants out" in str(replace(found, own_family=True))
+    assert [two_digits(value) for value in (113.7, 1234.5, 3.14159, 0.0123)] == ["114", "1,234", "3.1", "0.012"]
+
+
 def test_rows_with_much_influence_are_named(plain):
     odd = pd.concat([TABLE[["x", "y"]].head(50), pd.DataFrame({"x": [9.0], "y": [3]})], ignore_index=True)
     target = tunamh.regression("y ~ x", odd, family=tunamh.Poisson(), prior=tunamh.Normal(scale=2.5))
@@ -232,6 +240,7 @@ def test_compare_says_which_model_predicts_better(grouped, plain):
     assert table["elpd_diff"].iloc[0] == 0
     assert table["se_diff"].iloc[1] > table["subsampling_se_diff"].iloc[1] > 0
     assert "grouped predicts better than plain" in str(table)
+    assert "e+" not in str(table).splitlines()[-1]
     assert table["weight"].iloc[0] > 0.9
     whole = tunamh.compare({"plain": plain, "grouped": grouped}, TABLE, rows=MANY)
     off = (table["elpd_diff"] - whole["elpd_diff"]).iloc[1] / table["subsampling_se_diff"].iloc[1]

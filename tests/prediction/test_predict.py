@@ -162,6 +162,38 @@ def test_chunks_do_not_change_predictions(monkeypatch):
     xarray.testing.assert_allclose(tunamh.predict(posterior, TABLE), whole)
 
 
+@pytest.mark.parametrize("kind", ["mean", "response"])
+def test_rows_with_missing_values_stay_without_a_prediction(kind, monkeypatch, tmp_path):
+    """In a chunk with others, in a chunk of their own, and in blocks; the others have their predictions."""
+    tree = sampled(tunamh.regression("late ~ x + a + (1 | site)", TABLE, family="logistic"))
+    new = TABLE.head(40).copy()
+    new.loc[[3, *range(20, 30)], "x"] = np.nan
+    new.loc[7, "a"] = None
+    new.loc[8, "site"] = None
+    whole = new[["x", "a", "site"]].notna().all(axis=1).to_numpy()
+    with pytest.raises(FormulaError, match=r"column x has a missing value in row 3: .* missing='keep'"):
+        tunamh.predict(tree, new)
+    for at_once in (4_000_000, 2_400):
+        monkeypatch.setattr("tunamh.prediction.predictions._NUMBERS_AT_ONCE", at_once)
+        found = tunamh.predict(tree, new, kind=kind, missing="keep", rng=1)
+        assert np.isfinite(found["mean"].values).tolist() == whole.tolist()
+    monkeypatch.undo()
+    wanted = tunamh.predict(tree, new[whole], kind=kind, rng=1)
+    found = tunamh.predict(tree, new, kind=kind, missing="keep", rng=1)
+    np.testing.assert_allclose(found["q50"].values[whole], wanted["q50"].values)
+    draws = tunamh.predict(tree, tunamh.open_rows([new.head(9), new.tail(31)]), missing="keep", quantiles=None)
+    assert np.isfinite(draws.values).all(axis=0).tolist() == whole.tolist()
+
+
+def test_simulated_classes_of_rows_with_missing_values_are_missing():
+    table = TABLE.assign(c=np.where(TABLE["x"] > 1, "high", "low"))
+    tree = sampled(tunamh.regression("c ~ t", table, family="categorical"))
+    new = table.head(4).assign(t=[1.0, np.nan, 2.0, 1.5])
+    found = tunamh.predict(tree, new, kind="response", missing="keep", rng=1)["mode"].values.tolist()
+    assert np.isnan(found[1])
+    assert {found[0], *found[2:]} <= {"high", "low"}
+
+
 def test_groups_known_and_new():
     target = tunamh.regression("y ~ x + (1 + x | site)", TABLE.assign(x=TABLE["x"] - 1), family=tunamh.Gaussian(1.0))
     posterior = tunamh.sample(target, draws=150, tune=300, chains=2, rng=1, progressbar=False)

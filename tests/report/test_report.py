@@ -406,6 +406,21 @@ def test_families_are_told_in_words(family, words):
     assert family_in_words(family_as_json(family)) == words
 
 
+@pytest.mark.parametrize(
+    ("label", "wanted"),
+    [
+        ("plan[plus]", ("plan", "[plus]")),
+        ("Monthly Charge: +1 sd", ("Monthly Charge", ": +1 sd")),
+        ("a: q - p (late)", ("a", ": q - p (late)")),
+        ("x", ("x", "")),
+    ],
+)
+def test_labels_are_cut_in_the_name_and_not_in_the_level(label, wanted):
+    from tunamh.report.page import ends
+
+    assert ends(label) == wanted
+
+
 def test_it_says_whether_the_model_fits(tmp_path):
     """With the data; names in them are text on the page, and without data the page has no such section."""
     import pandas as pd
@@ -413,7 +428,7 @@ def test_it_says_whether_the_model_fits(tmp_path):
     rng = np.random.default_rng(1)
     table = pd.DataFrame({EVIL: rng.normal(size=500), "y": rng.negative_binomial(1, 0.3, 500)})
     target = tunamh.regression(f"y ~ `{EVIL}`", table, family="poisson")
-    tree = tunamh.sample(target, draws=100, rng=1, progressbar=False)
+    tree = tunamh.sample(target, draws=400, rng=1, progressbar=False)
     page = page_of(tree, tmp_path, data=table)
     assert "Does the model fit?" in page
     assert "all 500 rows, 100 posterior draws" in page.lower()
@@ -421,4 +436,10 @@ def test_it_says_whether_the_model_fits(tmp_path):
     assert page.count('class="chart"') >= 3
     assert "residuals of some rows" in page
     assert len([tag for tag, _ in Tags(page).tags if tag == "img"]) == 0
+    verdict = re.search(r'<p class="verdict (\w+)">(.*?)</p>', page)
+    assert verdict is not None
+    assert verdict[1] == "look"  # the banner speaks of the whole page
+    assert 'href="#fit"' in verdict[2]
+    assert "look at the fit of the model" in verdict[2]
+    assert "checks look wrong" in verdict[2]
     assert "Does the model fit?" not in page_of(tree, tmp_path)

@@ -13,7 +13,7 @@ import tunamh
 from conftest import logistic_data
 from tunamh import MH, LogisticRegression, RandomWalk, sample
 from tunamh.errors import for_shell
-from tunamh.results.convergence import diagnose, in_the_tails, judge
+from tunamh.results.convergence import diagnose, in_the_tails, judge, r_hat_limit
 from tunamh.results.layout import plain_layout
 from tunamh.results.tree import posterior_of
 from tunamh.results.until import Until
@@ -74,6 +74,16 @@ def test_good_chains_are_not_accused(rng):
     for _ in range(20):
         x = autoregressive(rng, 4, 1000, 20, 0.3)
         assert judge(x).complaint([str(j) for j in range(20)], 1000) is None
+
+
+def test_many_parameters_and_few_draws_are_not_accused_by_chance(rng):
+    """Independent draws of 34 parameters: the largest R-hat of short chains is above 1.01 in one run of three."""
+    runs = [judge(rng.standard_normal((4, 200, 34))) for _ in range(40)]
+    assert sum(run.r_hat > 1.01 for run in runs) > 5
+    names = [f"x{j}" for j in range(34)]
+    assert sum("R-hat" in (run.complaint(names, 200) or "") for run in runs) <= 3
+    assert r_hat_limit(1000, 4, 34) == 1.01
+    assert 1.015 < r_hat_limit(200, 4, 34) < 1.016
 
 
 def test_a_slow_walk_is_told_by_name():

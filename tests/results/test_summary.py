@@ -70,6 +70,16 @@ def test_a_slowly_mixing_parameter_shows_fewer_digits():
     assert table.attrs["decimals"]["mean"] == [2, 1]
 
 
+def test_what_is_cut_out_of_a_summary_shows_all_columns():
+    import pandas as pd
+
+    table = tunamh.summary(tree_of(np.random.default_rng(0).standard_normal((3, 4, 200))))
+    with pd.option_context("display.width", 30):
+        for cut in (table, table.head(1), table.sort_values("mean").head(1)):
+            assert "r_hat" in repr(cut)
+            assert "..." not in repr(cut)
+
+
 def test_a_summary_without_errors_has_three_digits_of_the_standard_deviation():
     draws = np.random.default_rng(2).standard_normal((1, 4, 500))
     assert tunamh.summary(tree_of(draws), kind="stats").attrs["decimals"]["mean"] in ([2], [3])

@@ -342,31 +342,31 @@ HOSTILE = {
     "y text": (
         lambda: LogisticRegression(X, np.where(Y == 1, "yes", "no")),
         TypeError,
-        "y holds text: code the two classes as 0 and 1, for example y == 'no', and convert numbers stored as "
+        "y holds text: code the two classes as 0 and 1, for example y == 'yes', and convert numbers stored as "
         "text with astype(float).",
     ),
     "y pandas text": (
         lambda: LogisticRegression(X, pd.Series(np.where(Y == 1, "yes", "no"))),
         TypeError,
-        "y holds text: code the two classes as 0 and 1, for example y == 'no', and convert numbers stored as "
+        "y holds text: code the two classes as 0 and 1, for example y == 'yes', and convert numbers stored as "
         "text with astype(float).",
     ),
     "y polars text": (
         lambda: LogisticRegression(X, pl.Series(np.where(Y == 1, "yes", "no"))),
         TypeError,
-        "y holds text: code the two classes as 0 and 1, for example y == 'no', and convert numbers stored as "
+        "y holds text: code the two classes as 0 and 1, for example y == 'yes', and convert numbers stored as "
         "text with astype(float).",
     ),
     "y arrow text": (
         lambda: LogisticRegression(X, pa.array(np.where(Y == 1, "yes", "no"))),
         TypeError,
-        "y holds text: code the two classes as 0 and 1, for example y == 'no', and convert numbers stored as "
+        "y holds text: code the two classes as 0 and 1, for example y == 'yes', and convert numbers stored as "
         "text with astype(float).",
     ),
     "y categories": (
         lambda: LogisticRegression(X, pd.Series(np.where(Y == 1, "yes", "no"), dtype="category")),
         TypeError,
-        "y holds categories: code the two classes as 0 and 1, for example y == 'no'.",
+        "y holds categories: code the two classes as 0 and 1, for example y == 'yes'.",
     ),
     "y dates": (
         lambda: RobustRegression(X, np.full(200, "2020-01-01", "M8[D]"), scale=1.0),
@@ -383,6 +383,18 @@ HOSTILE = {
         ValueError,
         "labels in y must be 0 or 1, but row 1 has 0.5: give successes, and their number of trials as trials=.",
     ),
+    "y counts as labels": (
+        lambda: GLM(X, np.arange(200), tunamh.Probit()),
+        ValueError,
+        "labels in y must be 0 or 1, but row 2 has 2: for counts take Poisson() or NegativeBinomial(), for the codes "
+        "of several classes Categorical() or Ordinal().",
+    ),
+    "y amounts as labels": (
+        lambda: LogisticRegression(X, np.linspace(0.5, 137.28, 200)),
+        ValueError,
+        "labels in y must be 0 or 1, but row 0 has 0.5: for measurements take Gaussian() or StudentT(), for positive "
+        "amounts also Gamma() or LogNormal().",
+    ),
     "y labels 1 and 2": (
         lambda: GLM(X, Y + 1, tunamh.Probit()),
         ValueError,
@@ -391,12 +403,14 @@ HOSTILE = {
     "y fractions of counts": (
         lambda: GLM(X, Y + 0.5, tunamh.SoftplusPoisson()),
         ValueError,
-        "y must hold counts (whole numbers from 0 to 1e+15), but row 0 has 0.5.",
+        "y must hold counts (whole numbers from 0 to 1e+15), but row 0 has 0.5: for amounts that are not whole take "
+        "Gamma() or LogNormal(), for numbers of any sign Gaussian().",
     ),
     "y negative counts": (
         lambda: GLM(X, Y - 1, tunamh.NegativeBinomial(1.0)),
         ValueError,
-        "y must hold counts (whole numbers from 0 to 1e+15), but row 0 has -1.",
+        "y must hold counts (whole numbers from 0 to 1e+15), but row 0 has -1: correct a negative count, or "
+        "make it missing if it is a code; for differences of counts take Gaussian().",
     ),
     "weights too short": (
         lambda: LogisticRegression(X, Y, weights=[1.0]),
@@ -446,8 +460,8 @@ HOSTILE = {
     "family a word": (
         lambda: GLM(X, Y, "logit"),
         ValueError,
-        "there is no family 'logit'; known are cloglog, logistic, probit (0 or 1); gaussian, huber, logistic-"
-        "errors, student-t (real); hurdle-poisson, negative-binomial, poisson, zero-inflated-poisson, zero-"
+        "there is no family 'logit'. Is logistic meant? Known are cloglog, logistic, probit (0 or 1); gaussian, huber, "
+        "logistic-errors, student-t (real); hurdle-poisson, negative-binomial, poisson, zero-inflated-poisson, zero-"
         "inflated-negative-binomial (counts); exponential, gamma, loglogistic, lognormal, piecewise-exponential, "
         "weibull (positive); beta (proportions); categorical, ordinal (classes).",
     ),

@@ -96,5 +96,8 @@ def test_the_verdict_knows_monte_carlo_error(found, said):
     again = LaplaceDistance.from_attributes(found.attributes())
     assert again is not None
     assert again.line == found.line
+    beside = found.beside_draws  # below a summary of exact draws nothing speaks against them
+    assert beside.startswith("These draws are exact") if found.off else beside == found.line
+    assert "It is not accurate" not in beside
     off = "not" in said or (found.total_variation or 0.0) > 0.1
     assert (found.complaint is not None) == off

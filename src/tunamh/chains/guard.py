@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _START_TRIES = 100
 
+_FAR_BELOW = -1e30  # where no energy that is minus a log density lies
+
 
 def new_work() -> Work:
     """Scratch for one block of rows."""
@@ -89,7 +91,7 @@ def _explained(
     if not (math.isfinite(before) and math.isfinite(after)):
         return NonFiniteEnergy(
             f"row {row} has energy {before:.6g} at theta = {_show(theta)} and {after:.6g} at prop = {_show(prop)}"
-            f"{when}; every energy must be finite",
+            f"{when}; every energy must be finite.{_of_sign(min(before, after))}",
             row=row,
             step=step,
         )
@@ -108,6 +110,11 @@ def _explained(
         )
     ratio = math.inf if bound == 0 else abs(rise[0]) / bound
     return BoundViolation(row, ratio, rise=rise[0], bound=bound, step=step, own_bounds=model.own_bounds)
+
+
+def _of_sign(energy: float) -> str:
+    """A question where an energy falls without end: it is then hardly minus a log density."""
+    return " An energy is minus the log density of the row: is the sign right?" if energy < _FAR_BELOW else ""
 
 
 def _bad_ratio(theta: np.ndarray, prop: np.ndarray, model: Model) -> str:
@@ -138,7 +145,8 @@ def check_energies(state: np.ndarray, model: Model, pool: Any = None) -> None:
     if fault != NO_FAULT:
         energy, row = _energy_of_row(theta, fault, model), fault if pool is None else int(pool.numbers[fault])
         sums = ", and with the rows before it the sum is no finite number," if math.isfinite(energy) else ""
-        raise NonFiniteEnergy(f"row {row} has energy {energy}{sums} at the initial state {_show(theta)}", row=row)
+        told = f"row {row} has energy {energy:.6g}{sums} at the initial state {_show(theta)}"
+        raise NonFiniteEnergy(f"{told}.{_of_sign(energy)}" if _of_sign(energy) else told, row=row)
 
 
 def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None, pool: Any = None) -> float:

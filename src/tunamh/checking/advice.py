@@ -5,14 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..formula.syntax import Name
 from ..targets.families.base import BaseFamily, Responses
+from ..targets.families.two_part_counts import TwoPartFamily
 
-_OTHER_COUNTS = "Try another family of counts: NegativeBinomial, ZeroInflated, Hurdle."
 _POISSON = ("Poisson", "SoftplusPoisson")
+_NOT_YET = "columns or effects of groups, (1 | group), that the model does not have yet"
+
+
+def written(column: str) -> str:
+    """As in a formula: odd names in backticks."""
+    return str(Name(column))
 
 
 def name_of(family: BaseFamily | None) -> str:
     return "" if family is None else type(family).__name__
+
+
+def _counts_of(family: BaseFamily | None) -> str:
+    """The family of the counts, where zeros have a probability of their own."""
+    return type(family.counts).__name__ if isinstance(family, TwoPartFamily) else ""
+
+
+def _other_counts(family: BaseFamily | None) -> str:
+    """Families of counts that allow more than the present one."""
+    name, inner = name_of(family), _counts_of(family)
+    if inner and inner != "NegativeBinomial":
+        return f"Try family=tunamh.{name}(tunamh.NegativeBinomial())."
+    if inner:
+        other = "Hurdle" if name == "ZeroInflated" else "ZeroInflated"
+        return f"Try family=tunamh.{other}(tunamh.NegativeBinomial()), or {_NOT_YET}."
+    if name == "NegativeBinomial":
+        zeros = "tunamh.ZeroInflated(tunamh.NegativeBinomial()) or tunamh.Hurdle(tunamh.NegativeBinomial())"
+        return f"Try family={zeros}, or {_NOT_YET}."
+    return "Try family=tunamh.NegativeBinomial(), or tunamh.ZeroInflated(tunamh.Poisson()) if zeros are too many, too."
 
 
 def of_spread(family: BaseFamily | None, more: bool) -> str:
@@ -28,12 +54,15 @@ def of_spread(family: BaseFamily | None, more: bool) -> str:
             "Try group effects, (1 | group), with an effect for each group or for each row: responses of one "
             "group are correlated."
         )
+    if _counts_of(family) == "Poisson":
+        return _other_counts(family)
     if family is not None and family.responses is Responses.COUNTS:
         return "Try group effects, (1 | group), or columns that the model does not have yet."
     return "Leave the scale unknown (no scale= in the family), or try group effects, (1 | group)."
 
 
 def of_changing_spread(family: BaseFamily | None, column: str, groups: Sequence[str]) -> str:
+    column = written(column)
     slopes = f" Or let slopes differ between groups: ({column} | {groups[0]})." if groups else ""
     if name_of(family) in _POISSON:
         return f"Try family=tunamh.NegativeBinomial().{slopes}"
@@ -45,21 +74,21 @@ def of_changing_spread(family: BaseFamily | None, column: str, groups: Sequence[
 
 def of_zeros(family: BaseFamily | None, more: bool) -> str:
     name = name_of(family)
-    if name in ("ZeroInflated", "Hurdle"):
-        parameter = "inflation" if name == "ZeroInflated" else "positive"
-        return f'Let the share of zeros depend on columns: predictors={{"{parameter}": "~ x"}}.'
-    if more:
-        own = "tunamh.NegativeBinomial()" if name == "NegativeBinomial" else "tunamh.Poisson()"
-        return (
-            f"Try family=tunamh.ZeroInflated({own}), or tunamh.NegativeBinomial() if there are also too many "
-            "large counts."
-        )
-    return "Try family=tunamh.Hurdle(): it has its own probability of zeros."
+    if isinstance(family, TwoPartFamily):
+        return f'Let the share of zeros depend on columns: predictors={{"{family.described[0]}": "~ x"}}.'
+    own = "tunamh.NegativeBinomial()" if name == "NegativeBinomial" else "tunamh.Poisson()"
+    if not more:
+        return f"Try family=tunamh.Hurdle({own}): it has its own probability of zeros."
+    if name == "NegativeBinomial":
+        return f"Try family=tunamh.ZeroInflated({own})."
+    return (
+        f"Try family=tunamh.ZeroInflated({own}), or tunamh.NegativeBinomial() if there are also too many large counts."
+    )
 
 
 def of_skewness(family: BaseFamily | None, positive: bool) -> str:
     if family is not None and family.responses is Responses.COUNTS:
-        return _OTHER_COUNTS
+        return _other_counts(family)
     if family is not None and family.responses is Responses.REALS and positive:
         return "Try family=tunamh.Gamma() or tunamh.LogNormal(), or log(y) as the response."
     if family is not None and family.responses is Responses.POSITIVE:
@@ -70,7 +99,7 @@ def of_skewness(family: BaseFamily | None, positive: bool) -> str:
 def of_tails(family: BaseFamily | None) -> str:
     name = name_of(family)
     if family is not None and family.responses is Responses.COUNTS:
-        return _OTHER_COUNTS
+        return _other_counts(family)
     if name in ("Gaussian", "Huber", "LogisticErrors"):
         return "Try family=tunamh.StudentT(), and look at the rows with the largest residuals."
     if name == "StudentT":
@@ -80,7 +109,11 @@ def of_tails(family: BaseFamily | None) -> str:
     return "Look at the rows with the largest residuals: check.rows."
 
 
-def of_trend(family: BaseFamily | None, column: str, known: bool) -> str:
+def of_trend(column: str, known: bool, coded: bool) -> str:
+    """``coded``: whether the column has values that look like codes."""
+    if coded:
+        return "See to the values first that look like codes for missing values (below)."
+    column = written(column)
     if not known:
         return f"Add {column} to the formula."
     return (
@@ -94,8 +127,9 @@ def of_predictor(family: BaseFamily | None) -> str:
 
 
 def of_levels(column: str, effects: bool, fixed: bool) -> str:
-    if effects:
+    if effects:  # groups are written as in the formula
         return f"Let slopes differ between the levels of {column}: (x | {column})."
+    column = written(column)
     return f"Let effects differ between the levels: {column}:x." if fixed else f"Add (1 | {column}) to the formula."
 
 

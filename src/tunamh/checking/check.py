@@ -30,7 +30,7 @@ class FitCheck:
 
     ``findings`` is a list with one entry for each check, and ``table`` is the same as a pandas table. ``rows`` has the
     rows that were checked, with their residuals. ``ok`` is True if nothing looks wrong. `tunamh.plot_check` draws the
-    pictures.
+    pictures. Values that look like codes for missing values, such as 99, are listed below the findings.
     """
 
     findings: list[Finding]
@@ -65,6 +65,7 @@ class FitCheck:
             lines += [f"- {one.text} (z = {one.z:.1f})", f"  {one.advice}"]
         others = [one for one in self.findings if one.state == UNJUDGED]
         lines += [f"- {one.what}. {one.text}" for one in others]
+        lines += [f"- {name}: {told}." for name, told in self.looked.codes.items()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -142,6 +143,7 @@ def check(
         The result of a target made by `tunamh.regression`.
     data : table
         The data of the fit, because a result does not contain them. A table, or tables in blocks (`tunamh.open_rows`).
+        It must have the rows of the fit: new responses of the same groups are further from the effects of the groups.
     columns : sequence of str, optional
         Further columns of the data that are not in the formula. The residuals are checked along these columns, too.
     rows : int

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from . import advice
-from .column_checks import changing_spread, of_column, of_laws, of_levels
+from .column_checks import of_column, of_laws, of_levels, spread_of_predictor
 from .finding import Finding
-from .looked import FEWEST_ROWS, Looked, fifths
+from .looked import FEWEST_ROWS, Looked
 from .scores import EXTREME, FAR, SHARE_FAR, SKEWNESS, SPREAD, TAILS
-from .statistics import Moments, total, trend, two_sided
+from .statistics import Moments, total, two_sided
+from .under_draws import UnderDraws, fifths_under_draws, shares_by_probability, trend_under_draws
+
+_SHOULDERS = 0.4399, 1.4797  # where the score of the tails is negative
 
 
 def all_checks(looked: Looked) -> Iterator[Finding]:
@@ -35,28 +38,30 @@ def _means(looked: Looked) -> Iterator[Finding]:
     found = looked.residuals
     if looked.classes:
         for k, label in enumerate(looked.classes):
-            yield _calibration(looked, found.location[k], found.mean[k], label)
+            yield _calibration(looked, found.location[k], found.learned[k], label)
     elif looked.bernoulli:
-        yield _calibration(looked, found.location[0], found.mean, "")
+        yield _calibration(looked, found.location[0], found.learned[0], "")
     elif not looked.one_column():
         rows = looked.tested(found.location[0])
         name = "Mean along the linear predictor"
         if not looked.enough(rows):
             yield looked.few(name)
             return
-        p = trend(found.predictor, rows, constant=found.shape is not None)
-        size = f"mean residual {fifths(found.predictor, rows.score)}"
+        learned = found.learned[0]
+        each = ((position, looked.tested(own)) for position, own, _ in learned.each())
+        p = trend_under_draws(each, constant=found.shape is not None)
+        size = f"mean residual {fifths_under_draws(learned.position, learned.location.score)}"
         yield Finding(
             name, "", p, size, "Residuals have a trend along the linear predictor", advice.of_predictor(looked.family)
         )
 
 
-def _calibration(looked: Looked, rows: Moments, mean: np.ndarray, label: str) -> Finding:
+def _calibration(looked: Looked, rows: Moments, learned: UnderDraws, label: str) -> Finding:
     name = "Calibration"
     if not looked.enough(rows):
         return looked.few(name, label)
-    p = trend(mean, looked.tested(rows), constant=True)
-    worst = _worst_tenth(looked, rows, mean)
+    p = trend_under_draws(((mean, looked.tested(own)) for mean, own, _ in learned.each()), constant=True)
+    worst = _worst_tenth(looked, learned)
     said = (
         "Predicted probabilities differ from the observed shares"
         if not label
@@ -66,18 +71,11 @@ def _calibration(looked: Looked, rows: Moments, mean: np.ndarray, label: str) ->
     return Finding(name, label, p, worst, said, try_this)
 
 
-def _worst_tenth(looked: Looked, rows: Moments, mean: np.ndarray) -> str:
+def _worst_tenth(looked: Looked, learned: UnderDraws) -> str:
     """The tenth of the rows, in the order of the probability, that is furthest off."""
-    trials = looked.residuals.trials
-    n = np.ones(len(mean)) if trials is None else trials
-    found = []
-    for own in np.array_split(np.argsort(mean, kind="stable"), 10):
-        variance = float(rows.variance[own].sum())
-        if variance > 0:
-            said, seen = float(np.average(mean[own], weights=n[own])), float(rows.score[own].sum() / n[own].sum())
-            found.append((abs(float(rows.score[own].sum())) / np.sqrt(variance), said, said + seen))
-    _, said, seen = max(found)
-    return f"in one tenth of the rows the model predicts {said:.3g}, and the observed share is {seen:.3g}"
+    said, seen, deviation = shares_by_probability(learned, looked.residuals.trials, 10)
+    at = int(np.argmax(np.abs(seen - said) / np.where(deviation > 0, deviation, np.inf)))
+    return f"in one tenth of the rows the model predicts {said[at]:.3g}, and the observed share is {seen[at]:.3g}"
 
 
 # --------------------------------------------------------------------------------------------- spread, shape, zeros
@@ -110,8 +108,8 @@ def _shape(looked: Looked, shape: list[Moments]) -> Iterator[Finding]:
     wrong = f"Responses vary {'more' if z > 0 else 'less'} than the model predicts"
     size = f"the variance is {ratio:.2f} times that of the model"
     yield Finding("Spread", "", two_sided(z), size, wrong, advice.of_spread(family, z > 0))
-    if not looked.one_column():
-        yield changing_spread(looked, "Spread along the linear predictor", "", found.predictor, "the linear predictor")
+    if found.shape_learned is not None and not looked.one_column():
+        yield spread_of_predictor(looked, found.shape_learned)
     z = total(shape[SKEWNESS])
     side = "right" if z > 0 else "left"
     size = f"skewness score {float(shape[SKEWNESS].score.mean()):+.3f}"
@@ -124,15 +122,33 @@ def _shape(looked: Looked, shape: list[Moments]) -> Iterator[Finding]:
 def _tails(looked: Looked, shape: list[Moments]) -> Finding:
     """Many rows far off, one row very far off, or tails against shoulders."""
     found = looked.residuals
-    far, form = total(shape[EXTREME]), total(shape[TAILS])
-    largest = float(np.abs(found.residual).max())
-    p_far = float(ndtr(-far))
-    p = min(1.0, 3 * min(p_far, two_sided(form), min(1.0, found.n * two_sided(largest))))
-    expected = SHARE_FAR * found.n
-    seen = float(shape[EXTREME].score.sum()) + expected
-    size = (
-        f"{seen:.1f} residuals are larger than {FAR:g} in size ({expected:.1f} expected), the largest is {largest:.1f}"
-    )
-    light = form < 0 and two_sided(form) < min(p_far, found.n * two_sided(largest))
+    far, form, largest = total(shape[EXTREME]), total(shape[TAILS]), float(np.abs(found.residual).max())
+    each = [float(ndtr(-far)), min(1.0, found.n * two_sided(largest)), two_sided(form)]
+    p, clearest = min(1.0, 3 * min(each)), int(np.argmin(each))
+    light = clearest == 2 and form < 0
+    size = (_far_off, _furthest, _tails_and_shoulders)[clearest](found.residual, shape)
     wrong = f"The tails are {'lighter' if light else 'heavier'} than the model predicts"
     return Finding("Tails", "", p, size, wrong, advice.of_tails(looked.family))
+
+
+def _far_off(residual: np.ndarray, shape: list[Moments]) -> str:
+    n = len(residual)
+    seen = float(shape[EXTREME].score.sum()) + SHARE_FAR * n
+    return f"about {seen:,.0f} of {n:,} residuals are larger than {FAR:g} in size ({SHARE_FAR * n:.1f} expected)"
+
+
+def _furthest(residual: np.ndarray, shape: list[Moments]) -> str:
+    n = len(residual)
+    expected = -float(ndtri(0.25 / n))
+    return f"the largest of {n:,} residuals is {np.abs(residual).max():.1f} (about {expected:.1f} expected)"
+
+
+def _tails_and_shoulders(residual: np.ndarray, shape: list[Moments]) -> str:
+    """Legendre's polynomial of order 4 is positive in the tails and negative in the shoulders."""
+    away, (low, high) = np.abs(residual), _SHOULDERS
+    parts = (away > high, 2 * ndtr(-high)), ((away > low) & (away <= high), 2 * (ndtr(-low) - ndtr(-high)))
+    (tails, told), (shoulders, said) = [(f"{100 * seen.mean():.1f} %", f"{100 * p:.1f} %") for seen, p in parts]
+    return (
+        f"{tails} of the residuals are beyond {high:.2f} ({told} expected), and {shoulders} between {low:.2f} and "
+        f"{high:.2f} ({said} expected)"
+    )

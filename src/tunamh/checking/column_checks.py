@@ -11,8 +11,9 @@ from ..tables.columns import Column, Factor
 from . import advice
 from .finding import Finding
 from .looked import FEW_VALUES, FEWEST_ROWS, Looked, fifths
-from .scores import EXTREME, FAR, SHARE_FAR, SPREAD, THIRD, VARIANCE
+from .scores import EXTREME, FAR, LOCATION, SHARE_FAR, SPREAD, THIRD, VARIANCE
 from .statistics import Moments, by_level, total, trend, two_sided, without_trend
+from .under_draws import UnderDraws, fifths_under_draws, trend_under_draws
 
 _ROWS_OF_LEVEL = 5
 _MOST_EFFECTS = 5000
@@ -39,11 +40,10 @@ def of_column(looked: Looked, name: str, column: Column) -> Iterator[Finding]:
     scores = kept[worst].score if found.trials is None else kept[worst].score / found.trials
     size = f"mean residual {fifths(values, scores)}"
     p, known = min(1.0, len(each) * each[worst]), name in looked.known
-    yield Finding(
-        title, name, p, size, f"Residuals have a trend along {name}", advice.of_trend(looked.family, name, known)
-    )
+    try_this = advice.of_trend(name, known, name in looked.codes)
+    yield Finding(title, name, p, size, f"Residuals have a trend along {name}", try_this)
     if found.shape is not None:
-        yield changing_spread(looked, "Spread along a column", name, values, name)
+        yield changing_spread(looked, name, values)
 
 
 def of_levels(looked: Looked, name: str, codes: np.ndarray, levels: Sequence[str], *, effects: bool) -> Finding:
@@ -100,18 +100,26 @@ def of_laws(looked: Looked) -> Iterator[Finding]:
             )
 
 
-def changing_spread(looked: Looked, name: str, about: str, position: np.ndarray, along: str) -> Finding:
+def changing_spread(looked: Looked, name: str, values: np.ndarray) -> Finding:
+    """Along a column."""
     shape = looked.residuals.shape
     assert shape is not None
-    rows = without_trend(position, shape[SPREAD], looked.residuals.location[0]).wider()
-    p = trend(position, rows, degrees=2)
-    size = f"residual variance {fifths(position, 1 + rows.score, '.2f')}"
-    column = about if about else "x"
-    return Finding(
-        name,
-        about,
-        p,
-        size,
-        f"The spread changes with {along}",
-        advice.of_changing_spread(looked.family, column, looked.groups),
-    )
+    rows = without_trend(values, shape[SPREAD], shape[LOCATION]).wider()
+    size = f"residual variance {fifths(values, 1 + rows.score, '.2f')}"
+    try_this = advice.of_changing_spread(looked.family, name, looked.groups)
+    wrong = f"The spread changes with {name}"
+    return Finding("Spread along a column", name, trend(values, rows, degrees=2), size, wrong, try_this)
+
+
+def spread_of_predictor(looked: Looked, learned: UnderDraws) -> Finding:
+    """Along the linear predictor."""
+    each = []
+    for position, location, spread in learned.each():
+        assert spread is not None
+        each.append((position, without_trend(position, spread, location).wider()))
+    values = 1 + np.stack([rows.score for _, rows in each])
+    size = f"residual variance {fifths_under_draws(learned.position, values, '.2f')}"
+    try_this = advice.of_changing_spread(looked.family, "x", looked.groups)
+    wrong = "The spread changes with the linear predictor"
+    p = trend_under_draws(iter(each), degrees=2)
+    return Finding("Spread along the linear predictor", "", p, size, wrong, try_this)

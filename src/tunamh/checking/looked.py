@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..prediction.fitted import Fitted
+from ..tables.codes import likely_codes
 from ..tables.columns import Column, Numbers
 from .finding import Finding
 from .residuals import Residuals
@@ -37,6 +39,12 @@ class Looked:
     def groups(self) -> list[str]:
         """Factors of group effects."""
         return [name for name, *_ in self.residuals.levels]
+
+    @cached_property
+    def codes(self) -> dict[str, str]:
+        """By column, what looks like a code for a missing value."""
+        found = {name: likely_codes(one.values) for name, one in self.columns.items() if isinstance(one, Numbers)}
+        return {name: told for name, told in found.items() if told is not None}
 
     def one_column(self) -> bool:
         """Whether the order along the linear predictor is that of a column, which is looked at itself."""

@@ -15,6 +15,7 @@ from .looked import Looked
 from .residuals import Residuals
 from .statistics import Moments, by_level
 from .survival import survival
+from .under_draws import UnderDraws, by_bins, shares_by_probability
 
 _BINS = 20
 _MOST_COLUMNS = 4
@@ -48,7 +49,7 @@ def panels_of(check: FitCheck) -> list[Panel]:
     if found.shape is not None:
         panels.append(_normal_quantiles(found))
     if not looked.bernoulli:
-        panels.append(_binned("Residuals", "linear predictor", found.predictor, looked.tested(found.location[0])))
+        panels.append(_along_predictor(looked, found.learned[0]))
     for name, column in list(looked.columns.items()):
         values = getattr(column, "values", None)
         if values is not None and len(np.unique(values)) > 6 and len(panels) < 3 + _MOST_COLUMNS:
@@ -63,11 +64,10 @@ def _main(looked: Looked) -> list[Panel]:
     found = looked.residuals
     if looked.classes:
         return [
-            _calibration(f"Calibration of {label}", found.location[k], found.mean[k], None)
-            for k, label in enumerate(looked.classes)
+            _calibration(f"Calibration of {label}", found.learned[k], None) for k, label in enumerate(looked.classes)
         ]
     if found.trials is not None:
-        return [_calibration("Calibration", found.location[0], found.mean, found.trials)]
+        return [_calibration("Calibration", found.learned[0], found.trials)]
     if found.rows.seen.codes is not None:
         own = survival(looked)
         return [] if own is None else [own_panel(own)]
@@ -83,16 +83,12 @@ def own_panel(found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.nd
     return Panel("Survival", "time", "share that survives", time, seen, time, said, low, high, joined=True, note=note)
 
 
-def _calibration(title: str, rows: Moments, mean: np.ndarray, trials: np.ndarray | None) -> Panel:
+def _calibration(title: str, learned: UnderDraws, trials: np.ndarray | None) -> Panel:
     """Shares in tenths of the rows; the band is that of the shares if the probabilities are right."""
-    n = np.ones(len(mean)) if trials is None else trials
-    parts = np.array_split(np.argsort(mean, kind="stable"), max(1, min(10, len(mean) // 10)))
-    said = np.array([np.average(mean[own], weights=n[own]) for own in parts])
-    off = np.array([rows.score[own].sum() / n[own].sum() for own in parts])
-    sd = np.array([np.sqrt(rows.variance[own].sum()) / n[own].sum() for own in parts])
+    said, seen, sd = shares_by_probability(learned, trials, max(1, min(10, learned.position.shape[1] // 10)))
     wide = ndtri(0.5 + _INSIDE / 2) * sd
     return Panel(
-        title, "predicted probability", "observed share", said, said + off, said, said,
+        title, "predicted probability", "observed share", said, seen, said, said,
         np.maximum(said - wide, 0.0), np.minimum(said + wide, 1.0),
     )  # fmt: skip
 
@@ -140,10 +136,25 @@ def _along(looked: Looked, name: str, values: np.ndarray) -> list[Panel]:
 
 def _binned(title: str, across: str, position: np.ndarray, rows: Moments) -> Panel:
     """Mean residuals of rows that lie side by side, standardised."""
-    bins = int(max(1, min(_BINS, len(position) // 20)))
-    parts = np.array_split(np.argsort(position, kind="stable"), bins)
-    x = np.array([position[own].mean() for own in parts])
-    z = np.array([rows.score[own].sum() / np.sqrt(max(rows.variance[own].sum(), 1e-300)) for own in parts])
+    one = Moments(*(part[None] for part in rows))
+    return _in_bins(title, across, position[None], one)
+
+
+def _along_predictor(looked: Looked, learned: UnderDraws) -> Panel:
+    tested = [looked.tested(own) for _, own, _ in learned.each()]
+    rows = Moments(*(np.stack(part) for part in zip(*tested, strict=True)))
+    return _in_bins("Residuals", "linear predictor", learned.position, rows)
+
+
+def _in_bins(title: str, across: str, position: np.ndarray, rows: Moments) -> Panel:
+    """By (draws, rows)."""
+
+    def of_bin(d: int, own: np.ndarray) -> tuple[float, ...]:
+        sd = np.sqrt(max(float(rows.variance[d, own].sum()), 1e-300))
+        return float(position[d, own].mean()), float(rows.score[d, own].sum()) / sd
+
+    bins = int(max(1, min(_BINS, position.shape[1] // 20)))
+    x, z = by_bins(position, bins, of_bin)
     wide = np.full(bins, ndtri(0.5 + _INSIDE / 2))
     return Panel(title, across, "mean residual (z)", x, z, x, np.zeros(bins), -wide, wide)
 

@@ -10,26 +10,30 @@ from ..errors import NotApplicable
 from ..prediction.fitted import Fitted
 from ..prediction.times import Seen
 from ..targets.families.responses import ResponseDistribution
-from .scores import EXTREME, THIRD, VARIANCE, Between, quantile, residual, scores
+from .scores import EXTREME, LOCATION, SPREAD, THIRD, VARIANCE, Between, quantile, residual, scores
 from .statistics import Moments
+from .under_draws import UnderDraws, under_draws
+
+_RANKED_DRAWS, _RANKED_AMONG = 10, 20
 
 
 def of_quantiles(
-    fitted: Fitted, eta: np.ndarray, p: Any, y: np.ndarray, seen: Seen, rng: np.random.Generator
+    fitted: Fitted,
+    eta: np.ndarray,
+    p: Any,
+    y: np.ndarray,
+    seen: Seen,
+    kept: np.ndarray,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
+    """``kept`` are the draws that are looked at one by one."""
     responses = fitted.responses
     known = between(responses, y, eta, p, seen)
-    drawn = None
+    drawn, ranked = None, known is None
     if known is None:
         drawn = responses.draw(rng, eta, p)
         known = _by_ranks(drawn, y, seen.codes)
-    own = scores(known)
-    uniform = rng.random(len(y))
-    r = residual(known, uniform)
-    if seen.codes is not None and (seen.codes != 0).any():
-        own = np.where(
-            seen.codes == 0, own, scores(Between(r, r))
-        )  # censoring times have no law of which to take means
+    own, r = _scored(known, seen.codes, rng)
     variance, third = (np.broadcast_to(one[:, None, None], own.shape) for one in (VARIANCE, THIRD))
     if responses.discrete:
         drawn = responses.draw(rng, eta, p)
@@ -39,13 +43,34 @@ def of_quantiles(
             variance, third = np.square(again), again**3
             variance[EXTREME], third[EXTREME] = VARIANCE[EXTREME], THIRD[EXTREME]  # at most; too rare to be simulated
     shape = [means_over_draws(*parts) for parts in zip(own, variance, third, strict=True)]
+    if ranked:
+        kept, own = _ranked_by_draw(responses, eta, p, y, seen.codes, rng)
     return {
         "own": shape[0],
         "shape": shape,
+        "shape_learned": _learned(eta, own, shape, kept),
         "residual": np.broadcast_to(r.mean(axis=0), y.shape).copy(),
         "pearson": _pearson(responses, y, eta, p) if seen.codes is None and seen.entry is None else None,
         "drawn": drawn if responses.discrete else None,
     }
+
+
+def _scored(known: Between, codes: np.ndarray | None, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and residuals."""
+    own, r = scores(known), residual(known, rng.random(known.low.shape[-1:]))
+    if codes is not None and (codes != 0).any():  # censoring times have no law of which to take means
+        own = np.where(codes == 0, own, scores(Between(r, r)))
+    return own, r
+
+
+def _learned(eta: np.ndarray, own: np.ndarray, shape: list[Moments], kept: np.ndarray) -> UnderDraws | None:
+    if eta.ndim > 2:
+        return None
+    location, spread = (
+        Moments(own[which] if len(own[which]) == len(kept) else own[which][kept], *shape[which][1:])
+        for which in (LOCATION, SPREAD)
+    )
+    return under_draws(eta[kept], location, spread)
 
 
 def between(responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: Any, seen: Seen) -> Between | None:
@@ -83,6 +108,22 @@ def _by_ranks(drawn: np.ndarray, y: np.ndarray, codes: np.ndarray | None) -> Bet
     if codes is not None:
         low, high = np.where(codes < 0, 0.0, low), np.where(codes > 0, 1.0, high)
     return Between(quantile(low, 1 - low)[None], quantile(high, 1 - high)[None])
+
+
+def _ranked_by_draw(
+    responses: ResponseDistribution,
+    eta: np.ndarray,
+    p: Any,
+    y: np.ndarray,
+    codes: np.ndarray | None,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Some draws, and the scores of ranks among responses that each of them simulates: functions of (data, draw)."""
+    kept = np.unique(np.linspace(0, len(eta) - 1, min(len(eta), _RANKED_DRAWS)).round().astype(int))
+    some = {name: value[kept] if np.ndim(value) > 1 and len(value) == len(eta) else value for name, value in p.items()}
+    drawn = np.stack([responses.draw(rng, eta[kept], some) for _ in range(_RANKED_AMONG - 1)])
+    ranks = [_by_ranks(drawn[:, d], y, codes) for d in range(len(kept))]
+    return kept, _scored(Between(*map(np.concatenate, zip(*ranks, strict=True))), codes, rng)[0]
 
 
 def _pearson(responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: Any) -> np.ndarray | None:

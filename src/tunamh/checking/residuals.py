@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..targets.families.user_responses import UserResponses
 from .quantiles import means_over_draws, of_quantiles
 from .some_rows import SomeRows
 from .statistics import Moments
+from .under_draws import UnderDraws, draws_kept, under_draws
 
 _ROWS_AT_ONCE = 2000
 
@@ -28,6 +29,8 @@ class Residuals:
     ``location`` are scores of the mean; of classes, one for each class. ``shape`` are the scores of quantile residuals
     (`tunamh.checking.scores`), None where there are none: of labels and classes, and of own families that say no more.
     ``residual`` is the randomised quantile residual, or of labels and classes what was seen minus its probability.
+    ``learned`` are the scores of ``location`` with the places of rows along what was learned, draw by draw (for labels
+    and classes along the probability); ``shape_learned`` the same of quantile residuals, along the linear predictor.
     """
 
     rows: SomeRows
@@ -35,8 +38,10 @@ class Residuals:
     predictor: np.ndarray
     mean: np.ndarray
     location: list[Moments]
+    learned: list[UnderDraws]
     residual: np.ndarray
     shape: list[Moments] | None = None
+    shape_learned: UnderDraws | None = None
     pearson: np.ndarray | None = None
     zero: Moments | None = None
     drawn: np.ndarray | None = None
@@ -53,10 +58,11 @@ def residuals_of(fitted: Fitted, rows: SomeRows, rng: np.random.Generator) -> Re
     new = NewRows(fitted, rows.table, NewRowExtras(), with_response=True)
     predictor = Predictor(fitted, "error", rng)
     reader = _reader(fitted)
+    kept = draws_kept(len(fitted.picked), rows.table.n_rows)
     parts, groups = [], []
     for chunk in new.chunks(min(predictor.rows_at_once, _ROWS_AT_ONCE)):
         which = slice(chunk.first, chunk.first + chunk.n_rows)
-        parts.append(reader(fitted, predictor, chunk, rows.seen.part(which), rng))
+        parts.append(reader(Asked(fitted, predictor, kept, rng), chunk, rows.seen.part(which)))
         groups.append(chunk.groups)
     found = {name: _joined([part[name] for part in parts]) for name in parts[0]}
     return Residuals(rows, **found, levels=_levels(fitted, groups))
@@ -66,8 +72,8 @@ def _joined(parts: list[Any]) -> Any:
     first = parts[0]
     if first is None:
         return None
-    if isinstance(first, Moments):
-        return Moments(*(np.concatenate(own) for own in zip(*parts, strict=True)))
+    if isinstance(first, tuple):  # of Moments, of UnderDraws
+        return type(first)(*(_joined(list(own)) for own in zip(*parts, strict=True)))
     if isinstance(first, list):
         return [_joined(list(own)) for own in zip(*parts, strict=True)]
     return np.concatenate(parts, axis=-1)
@@ -85,6 +91,15 @@ def _levels(fitted: Fitted, groups: list[Any]) -> tuple[tuple[str, np.ndarray, t
 
 
 # --------------------------------------------------------------------------------------------- by kind of response
+
+
+class Asked(NamedTuple):
+    """What is the same for all chunks; ``kept`` are the draws that are looked at one by one."""
+
+    fitted: Fitted
+    predictor: Predictor
+    kept: np.ndarray
+    rng: np.random.Generator
 
 
 def _reader(fitted: Fitted) -> Any:
@@ -112,50 +127,57 @@ def _responses(fitted: Fitted) -> ResponseDistribution:
 
 
 def _bernoulli(seen: np.ndarray, p: np.ndarray, n: Any = 1.0) -> Moments:
+    """By draw."""
     variance = n * p * (1 - p)
-    return means_over_draws(seen - n * p, variance, variance * (1 - 2 * p))
+    return Moments(seen - n * p, variance, variance * (1 - 2 * p))
 
 
-def _labels(fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: np.random.Generator) -> dict[str, Any]:
+def _labels(asked: Asked, chunk: Chunk, seen: Seen) -> dict[str, Any]:
     """What was seen minus its expectation; with trials also quantile residuals, whose spread is free."""
+    fitted, predictor, kept, rng = asked
     eta, p = predictor.linear(chunk), predictor.parameters(chunk)
     probability, y = fitted.responses.mean(eta, p), _of(chunk)
     n = np.broadcast_to(np.asarray(p.get("trials", 1.0), dtype=np.float64), y.shape)
-    location = _bernoulli(y, probability, n)
+    location = means_over_draws(*_bernoulli(y, probability, n))
     several = chunk.trials is not None or float(n.max()) > 1
-    more = of_quantiles(fitted, eta, p, y, seen, rng) if several else {}
+    more = of_quantiles(fitted, eta, p, y, seen, kept, rng) if several else {}
     return {
         "observed": y,
         "predictor": eta.mean(axis=0),
         "mean": probability.mean(axis=0),
         "location": [location],
+        "learned": [under_draws(probability[kept], _bernoulli(y, probability[kept], n))],
         "residual": more.get("residual", location.score / n),
         "shape": more.get("shape"),
+        "shape_learned": more.get("shape_learned"),
         "pearson": more.get("pearson"),
         "trials": n,
     }
 
 
-def _classes(
-    fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: np.random.Generator
-) -> dict[str, Any]:
+def _classes(asked: Asked, chunk: Chunk, seen: Seen) -> dict[str, Any]:
     """Every class against all others."""
+    fitted, predictor, kept, _ = asked
     eta, p = predictor.linear(chunk), predictor.parameters(chunk)
     probabilities, y = fitted.responses.mean(eta, p), _of(chunk)
     count = probabilities.shape[-1]
-    own = np.take_along_axis(probabilities.mean(axis=0), y.astype(np.int64)[:, None], axis=-1)[:, 0]
+    seen_as = np.take_along_axis(probabilities.mean(axis=0), y.astype(np.int64)[:, None], axis=-1)[:, 0]
     linear = eta.mean(axis=0)
     return {
         "observed": y,
         "predictor": linear if linear.ndim == 1 else linear.T,
         "mean": probabilities.mean(axis=0).T,
-        "location": [_bernoulli(y == k, probabilities[..., k]) for k in range(count)],
-        "residual": 1 - own,
+        "location": [means_over_draws(*_bernoulli(y == k, probabilities[..., k])) for k in range(count)],
+        "learned": [
+            under_draws(own, _bernoulli(y == k, own)) for k, own in enumerate(np.moveaxis(probabilities[kept], -1, 0))
+        ],
+        "residual": 1 - seen_as,
     }
 
 
-def _means(fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: np.random.Generator) -> dict[str, Any]:
+def _means(asked: Asked, chunk: Chunk, seen: Seen) -> dict[str, Any]:
     """An own family without ``draw=``: what was seen minus its mean, with the variance that is seen."""
+    fitted, predictor, kept, _ = asked
     eta, p = predictor.linear(chunk), predictor.parameters(chunk)
     try:
         mean, y = _responses(fitted).mean(eta, p), _of(chunk)
@@ -165,23 +187,27 @@ def _means(fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: 
             "function to tunamh.family(energy, draw=..., mean=...): draw(rng, eta) for all checks, or mean(eta) "
             "for trends only. tunamh.influence needs neither."
         ) from None
-    off = (y - mean).mean(axis=0)
-    square = np.square(off)
+    each = np.broadcast_to(y - mean, eta.shape)
+    off = each.mean(axis=0)
     return {
         "observed": y,
         "predictor": eta.mean(axis=0),
         "mean": mean.mean(axis=0),
-        "location": [Moments(off, np.maximum(square, 1e-300), np.zeros_like(off))],
+        "location": [_seen_moments(off)],
+        "learned": [under_draws(eta[kept], _seen_moments(each[kept]))],
         "residual": off,
     }
 
 
-def _quantiles(
-    fitted: Fitted, predictor: Predictor, chunk: Chunk, seen: Seen, rng: np.random.Generator
-) -> dict[str, Any]:
+def _seen_moments(off: np.ndarray) -> Moments:
+    return Moments(off, np.maximum(np.square(off), 1e-300), np.zeros_like(off))
+
+
+def _quantiles(asked: Asked, chunk: Chunk, seen: Seen) -> dict[str, Any]:
+    fitted, predictor, kept, rng = asked
     eta, p, y = predictor.linear(chunk), predictor.parameters(chunk), _of(chunk)
-    found = of_quantiles(fitted, eta, p, y, seen, rng)
-    found["location"] = [found.pop("own")]
+    found = of_quantiles(fitted, eta, p, y, seen, kept, rng)
+    found["location"], found["learned"] = [found.pop("own")], [found["shape_learned"]]
     try:
         mean = fitted.responses.mean(eta, p)
     except NotApplicable:  # an own family with draw= alone
@@ -190,7 +216,7 @@ def _quantiles(
         mean = np.mean(mean, axis=0)
     zero = None
     if fitted.responses.discrete:
-        zero = _bernoulli(y == 0, np.exp(fitted.responses.log_density(np.zeros_like(y), eta, p)))
+        zero = means_over_draws(*_bernoulli(y == 0, np.exp(fitted.responses.log_density(np.zeros_like(y), eta, p))))
     return {"observed": y, "predictor": eta.mean(axis=0), "mean": mean, "zero": zero, **found}
 
 

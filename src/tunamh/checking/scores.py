@@ -15,6 +15,11 @@ prior, parameters and data have one joint law; given the data, a draw of the pos
 for the other (Johnson 2007; Gosselin 2011). The mean of a score over draws has mean zero, too, and by Jensen's
 inequality no larger variance: tests with the variance under the true parameters are right or cautious, at any number of
 rows and with any group effects.
+
+A test looks at a weighted sum of scores, and the argument is about the sum: under the true parameters its mean is zero
+only if a row's weight does not depend on the row's response. Weights that are given by columns do not. The place of a
+row along the linear predictor is learned, in small groups from this very row; so such weights are those under each
+draw, a function of the parameters, and the sums are averaged (`tunamh.checking.under_draws`).
 """
 
 from __future__ import annotations
@@ -94,17 +99,19 @@ def _density(x: np.ndarray) -> np.ndarray:
 
 def _legendre(order: int, u: np.ndarray) -> np.ndarray:
     t = 2 * u - 1
+    square = t * t
     if order == 3:
-        return np.sqrt(7) * 0.5 * (5 * t**3 - 3 * t)
-    return np.sqrt(9) * 0.125 * (35 * t**4 - 30 * t * t + 3)
+        return np.sqrt(7) * 0.5 * t * (5 * square - 3)
+    return np.sqrt(9) * 0.125 * ((35 * square - 30) * square + 3)
 
 
 def _integral(order: int, u: np.ndarray) -> np.ndarray:
     """From 0 to ``u``: by ``d/dt (P_(k+1) - P_(k-1)) = (2k + 1) P_k``."""
     t = 2 * u - 1
+    square = t * t
     if order == 3:
-        return np.sqrt(7) * 0.5 * ((35 * t**4 - 30 * t * t + 3) / 8 - (3 * t * t - 1) / 2) / 7
-    return np.sqrt(9) * 0.5 * ((63 * t**5 - 70 * t**3 + 15 * t) / 8 - (5 * t**3 - 3 * t) / 2) / 9
+        return np.sqrt(7) * 0.5 * (((35 * square - 30) * square + 3) / 8 - (3 * square - 1) / 2) / 7
+    return np.sqrt(9) * 0.5 * t * (((63 * square - 70) * square + 15) / 8 - (5 * square - 3) / 2) / 9
 
 
 __all__ = ["Between", "quantile", "residual", "scores"]

@@ -33,14 +33,19 @@ def normal_scores(weights: np.ndarray, rows: Moments) -> np.ndarray:
     The sum over its standard deviation has the law of a gamma number with the same skewness, as far as three moments go
     (Pearson's type III); its normal quantile is the answer.
     """
+    z, skew = standardised(weights, rows)
+    return np.array([unskewed(float(one), float(own)) for one, own in zip(z, skew, strict=True)])
+
+
+def standardised(weights: np.ndarray, rows: Moments) -> tuple[np.ndarray, np.ndarray]:
+    """Every weighted sum over its standard deviation, and its skewness; zero where it has no variance."""
     variance = np.square(weights).T @ rows.variance
     deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
     z = np.where(variance > 0, weights.T @ rows.score, 0.0) / deviation
-    skew = (weights**3).T @ rows.third / deviation**3
-    return np.array([_unskewed(float(one), float(own)) for one, own in zip(z, skew, strict=True)])
+    return z, (weights**3).T @ rows.third / deviation**3
 
 
-def _unskewed(z: float, skew: float) -> float:
+def unskewed(z: float, skew: float) -> float:
     if abs(skew) < _LEAST_SKEW:
         return z
     from scipy import stats  # a third of a second, which only this needs
@@ -62,7 +67,7 @@ def smooth_weights(position: np.ndarray, variance: np.ndarray, degrees: int, con
     """(rows, sums) of polynomials in the position of a row, orthonormal under the variances.
 
     Rows stand in the order of ``position``, each as far from the last as its variance is large: rare events count where
-    they are. Rows of equal positions stand in one place.
+    they are. Rows of equal positions stand in one place. Polynomials that positions are too few for are zero.
     """
     order = np.argsort(position, kind="stable")
     up_to = np.cumsum(variance[order]) - 0.5 * variance[order]
@@ -73,15 +78,22 @@ def smooth_weights(position: np.ndarray, variance: np.ndarray, degrees: int, con
     t[order] = 2 * centre[group] / max(variance.sum(), 1e-300) - 1
     root = np.sqrt(variance)
     Q, R = np.linalg.qr(root[:, None] * np.vander(t, degrees + 1, increasing=True))
-    kept = np.abs(np.diag(R)) > 1e-6 * np.abs(R[0, 0])
-    W = Q / np.where(root > 0, root, 1.0)[:, None]
-    return W[:, kept & (np.arange(degrees + 1) >= (0 if constant else 1))]
+    size = np.diag(R)
+    kept = np.where(np.abs(size) > 1e-6 * np.abs(R[0, 0]), np.sign(size), 0.0)
+    W = kept * Q / np.where(root > 0, root, 1.0)[:, None]
+    return W[:, 0 if constant else 1 :]
 
 
 def trend(position: np.ndarray, rows: Moments, degrees: int = 3, *, constant: bool = False) -> float:
     """The probability of a trend at least as large, if the model is right; 1 where positions do not differ."""
-    z = normal_scores(smooth_weights(position, rows.variance, degrees, constant), rows)
-    return float(chdtrc(len(z), float(z @ z))) if len(z) else 1.0
+    weights = smooth_weights(position, rows.variance, degrees, constant)
+    z, count = normal_scores(weights, rows), int(weights.any(axis=0).sum())
+    return float(chdtrc(count, float(z @ z))) if count else 1.0
+
+
+def sums_of_scores(position: np.ndarray, rows: Moments, degrees: int, constant: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Of the weighted sums that a trend is judged by: how many standard deviations each is, and its skewness."""
+    return standardised(smooth_weights(position, rows.variance, degrees, constant), rows)
 
 
 def without_trend(position: np.ndarray, spread: Moments, location: Moments) -> Moments:
@@ -131,5 +143,5 @@ def by_level(codes: np.ndarray, rows: Moments, *, fewest: int, least: float) -> 
     sums = np.bincount(codes, weights=rows.score, minlength=n)[kept]
     thirds = np.bincount(codes, weights=rows.third, minlength=n)[kept]
     deviation = np.sqrt(np.where(variance[kept] > 0, variance[kept], 1.0))
-    z = np.array([_unskewed(float(a), float(b)) for a, b in zip(sums / deviation, thirds / deviation**3, strict=True)])
+    z = np.array([unskewed(float(a), float(b)) for a, b in zip(sums / deviation, thirds / deviation**3, strict=True)])
     return ByLevel(kept, z, sums / count[kept], count[kept])

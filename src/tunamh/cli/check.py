@@ -39,6 +39,7 @@ def _columns(request: SampleRequest, table: Any) -> None:
     from ..formula.needed_rows import read_formula
     from ..formula.variables import as_columns, read
     from ..rows.table_source import Tables
+    from ..tables.codes import likely_codes
     from ..tables.columns import Numbers
     from ..tables.frames import Frame
     from .names import predictors_named
@@ -63,6 +64,9 @@ def _columns(request: SampleRequest, table: Any) -> None:
             there = one.values[~one.missing]
             spread = f"{there.min():g} to {there.max():g}, mean {there.mean():.4g}" if len(there) else "no values"
             print(f"  {name}: numbers, {spread}{told}")
+            codes = likely_codes(there)
+            if codes is not None:
+                print(f"  remark: {name}: {codes}.")
         else:
             counts = np.bincount(one.codes[one.codes >= 0], minlength=len(one.levels))
             rarest = int(np.argmin(counts))

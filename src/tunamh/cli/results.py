@@ -53,6 +53,9 @@ def predict(
         int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")
     ] = None,
     new_levels: Annotated[str, typer.Option(help="What to do with new groups: error, population or draw.")] = "error",
+    missing: Annotated[
+        str, typer.Option(help="Rows with missing values: error, or keep (their predictions are empty).")
+    ] = "error",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed for simulated responses.")] = None,
 ) -> None:
     """Predict new rows: mean, standard deviation and quantiles of each row.
@@ -66,7 +69,8 @@ def predict(
     import tunamh
 
     refuse_existing(out, ".csv")
-    found = tunamh.predict(open_result(run), read_table(data), kind=kind, draws=draws, new_levels=new_levels, rng=seed)
+    settings: dict[str, Any] = {"kind": kind, "draws": draws, "new_levels": new_levels, "missing": missing}
+    found = tunamh.predict(open_result(run), read_table(data), rng=seed, **settings)
     write_new(out, lambda file: found.to_dataframe().reset_index().to_csv(file, index=False))
     print(f"wrote {found.sizes['row']:,} rows to {out}")
 
@@ -78,7 +82,7 @@ def effects(
     compare: Annotated[
         list[str] | None,
         typer.Option(
-            help="What changes: carrier, carrier=pairwise, carrier=UA:DL (UA minus DL), distance=100 (a step)."
+            help="What changes: carrier, carrier=pairwise, carrier=UA:DL (from UA to DL), distance=100 (a step)."
         ),
     ] = None,
     slope: Annotated[list[str] | None, typer.Option(help="A numeric column: estimate its slope.")] = None,

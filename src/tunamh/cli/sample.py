@@ -129,7 +129,8 @@ def _tell(target: Any) -> None:
     if offers(target, Kept) and target.kept is not None:
         print(target.kept.told)
     for line in target.remarks():
-        print(line)
+        if line not in model.remarks(target.n_rows):  # told above
+            print(line)
     for name, levels in model.side.levels.items():
         print(f"{name}: {len(levels):,} levels, the reference is {levels[0]!r}")
 

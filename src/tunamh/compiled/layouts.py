@@ -37,6 +37,7 @@ from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, lower_getattr_generic, models, register_model
 
+from ..process.scratch import concatenated
 from .machinery import intrinsic
 from .windows import data_of, kind_of_view, make_view
 
@@ -179,7 +180,7 @@ class Layout:
             if isinstance(kind, Narrow):
                 array = np.append(array, np.zeros(array.size % 2, dtype)).view(np.float64)
             parts.append(array.ravel())
-        return np.concatenate(parts) if parts else np.empty(0)
+        return concatenated(parts) if parts else np.empty(0)
 
     def _seen(self, size: str, arrays: dict[str, np.ndarray]) -> int:
         """An extent, from an array one axis of which is just that."""

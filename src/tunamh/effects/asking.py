@@ -16,6 +16,7 @@ from ..formula.syntax import columns_in, label
 from ..formula.terms import term_label
 from ..prediction.fitted import Fitted
 from ..results.group_effects import interval_probability
+from ..targets.families.links import IDENTITY
 from .averages import Question, averaged, each_row
 from .columns import ModelColumns
 from .expansion import expanded, may_be_expanded
@@ -28,6 +29,7 @@ from .typical_of_data import typical_of
 if TYPE_CHECKING:
     from .table import EffectsTable
 
+_EXCEEDS = {0.0: "p_positive", 1.0: "p_above_1"}  # names of columns, by what is exceeded
 Values = list[np.ndarray]
 Ask = Callable[[ModelColumns, list[Point], bool], Question]
 """From the columns, the points of the grid, and whether rows are averaged, to a question."""
@@ -85,6 +87,13 @@ class Asking:
         return found
 
     @property
+    def above_zero(self) -> float | None:
+        """What a mean of the response is compared with: nothing where the link makes every mean positive."""
+        family = self.fitted.family
+        positive = family is not None and (family.of_classes or family.link is not IDENTITY)
+        return None if positive and self.scale == "response" else 0.0
+
+    @property
     def formula(self) -> FormulaModel:
         assert self.fitted.formula is not None
         return self.fitted.formula
@@ -108,8 +117,11 @@ class Asking:
 
     # ------------------------------------------------------------------------------------------------- answers
 
-    def answer(self, ask: Ask, kind: str, told: str, above: float = 0.0) -> EffectsTable:
-        """A table; ``told`` says what its numbers are, where ``{}`` is the mean of the response."""
+    def answer(self, ask: Ask, kind: str, told: str, above: float | None = 0.0) -> EffectsTable:
+        """A table; ``told`` says what its numbers are, where ``{}`` is the mean of the response.
+
+        The table says how probable it is that a number is larger than ``above``; nothing of that for None.
+        """
         from .table import effects_table
 
         probability = interval_probability(self.ci_prob)
@@ -127,7 +139,7 @@ class Asking:
         chains = self.fitted.posterior.sizes["chain"]
         labels, draws = _flat(lines, question, items, self._points_of(question), self.outcomes.names)
         draws = draws.reshape(chains, -1, draws.shape[-1])
-        exceeds = {"p_positive" if above == 0.0 else "p_above_1": share_above(draws, above)}
+        exceeds = {} if above is None else {_EXCEEDS[above]: share_above(draws, above)}
         numbers = summarised(draws, probability) | exceeds
         notes = [*notes, *_of_infinite(draws)]
         return effects_table(labels, numbers, draws, kind=kind, told=told.format(self._mean_in_words()), notes=notes)

@@ -132,9 +132,8 @@ def averaged(question: Question, outcomes: Outcomes, rows: AskedRows) -> tuple[V
     """Lines (draws, keys, outcomes), and the keys; by evaluating every row at every draw."""
     found = Averages(len(outcomes.fitted.picked), outcomes.size)
     size = question.rows_at_once(outcomes)
-    for block in rows.blocks():
+    for block, part in rows.parts(size):
         places = found.places(block.keys)
         refuse_too_many(len(found.place) * question.n_lines * outcomes.size, found.shape[0])
-        for part in block.parts(size):
-            found.add(question.measures(outcomes, part.rows), part.weights, places[part.codes])
+        found.add(question.measures(outcomes, part.rows), part.weights, places[part.codes])
     return question.lines(found.means()), list(found.place)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from .._arguments import is_meant
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluation import level_name
 from ..formula.model import FormulaModel
@@ -14,6 +15,12 @@ from ..formula.syntax import Name, columns_in, label
 from ..formula.terms import columns_of
 from ..formula.typical import Typical
 from ..prediction.fitted import Fitted
+
+
+def column_name(name: Any) -> str:
+    """The name of a column, which may be in backticks, as in a formula."""
+    text = str(name)
+    return text[1:-1] if len(text) > 2 and text[0] == text[-1] == "`" else text
 
 
 class ModelColumns:
@@ -42,7 +49,8 @@ class ModelColumns:
     def refuse_unknown(self, name: Any, argument: str) -> None:
         there = list(dict.fromkeys([*self.predictors, *self.of_groups]))
         if name not in there:
-            raise FormulaError(f"{argument}: the formula has no column {name!r}; it has {listed(there, 20)}.")
+            hint = is_meant(str(name), there)
+            raise FormulaError(f"{argument}: the formula has no column {name!r}.{hint} It has {listed(there, 20)}.")
 
     def levels(self, name: str) -> tuple[str, ...] | None:
         """Of a factor, the reference first; None of numbers."""

@@ -63,10 +63,10 @@ def comparisons(
         The column that changes, or several columns (each one is changed separately). A dict says how:
 
         - a factor: ``"reference"`` (each level with the reference level; the default), ``"pairwise"``,
-          ``"sequential"``, or pairs: ``[("UA", "DL")]`` is UA minus DL;
+          ``"sequential"``, or pairs (from, to): ``[("DL", "UA")]`` is UA minus DL;
         - a number: a step, such as ``100`` (from x to x + 100; the default is 1), ``"sd"`` (a step of one standard
-          deviation), ``"minmax"``, or two values: ``(500, 1000)`` is 1000 minus 500. A column of zeros and ones is
-          compared at 1 and 0 by default.
+          deviation), ``"minmax"``, or two values (from, to): ``(500, 1000)`` is 1000 minus 500. A column of zeros and
+          ones is compared at 1 and 0 by default.
     comparison : "difference", "ratio", "odds ratio" or "lift"
         How two means ``a`` and ``b`` are compared: ``a - b``, ``a / b``, ``(a / (1 - a)) / (b / (1 - b))`` or ``(a - b)
         / b``. With ``average_by``, the means are first averaged and then compared. So a ratio is the ratio of two
@@ -85,7 +85,7 @@ def comparisons(
     Examples
     --------
     >>> tunamh.comparisons(posterior, flights, "carrier", average_by=True)
-    >>> tunamh.comparisons(posterior, flights, {"carrier": [("UA", "DL")]}, comparison="ratio", average_by="month")
+    >>> tunamh.comparisons(posterior, flights, {"carrier": [("DL", "UA")]}, comparison="ratio", average_by="month")
     >>> tunamh.comparisons(posterior, contrast={"distance": 100}, conditional={"carrier": "all"})
     """
     if comparison not in COMPARISONS:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import number, shown
 from ..formula.errors import FormulaError
-from .columns import ModelColumns
+from .columns import ModelColumns, column_name
 from .grid import value_of
 from .settings import Fixed, Moved, Setting
 
@@ -32,13 +32,16 @@ class Contrast:
 
 
 def contrasts_of(columns: ModelColumns, contrast: Any) -> list[Contrast]:
-    """Of a name, a list of names, or a dict from names to ways: see `tunamh.comparisons`."""
+    """Of a name, a list of names, or a dict from names to ways: see `tunamh.comparisons`.
+
+    Two settings are always a pair (from, to): what is shown is ``to - from``, of levels and of numbers.
+    """
     if isinstance(contrast, str):
-        asked: dict[str, Any] = {contrast: None}
+        asked: dict[str, Any] = {column_name(contrast): None}
     elif isinstance(contrast, Mapping):
-        asked = {str(name): how for name, how in contrast.items()}
+        asked = {column_name(name): how for name, how in contrast.items()}
     elif isinstance(contrast, Sequence) and contrast and all(isinstance(one, str) for one in contrast):
-        asked = dict.fromkeys(contrast)
+        asked = dict.fromkeys(map(column_name, contrast))
     else:
         raise TypeError(
             'contrast must be the name of a column, a list of names, or a dict such as {"carrier": "pairwise", '
@@ -79,10 +82,10 @@ def _named_pairs(columns: ModelColumns, name: str, how: Any) -> list[tuple[str, 
     if isinstance(listed, str) or not isinstance(listed, Sequence) or not all(map(_is_pair, listed)):
         raise ValueError(
             f"contrast: {name} takes {', '.join(map(repr, WAYS))}, or pairs of levels such as "
-            f'[("UA", "DL")], which is UA minus DL; got {shown(how)}.'
+            f'[("UA", "DL")], from UA to DL, which is DL minus UA; got {shown(how)}.'
         )
     text = [[value_of(columns, name, level, "contrast") for level in pair] for pair in listed]
-    return [(_text(high), _text(low)) for high, low in text]
+    return [(_text(high), _text(low)) for low, high in text]  # (from, to), as of numbers
 
 
 def _text(value: float | str) -> str:

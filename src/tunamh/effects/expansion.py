@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..process.stages import announce
+from ..rows.passes import with_progress
 from ..tables.frames import Frame
 from .averages import Question, Values, averaged, refuse_no_weight, refuse_too_many
 from .gradient import Gradient
@@ -26,10 +27,10 @@ from .rows import AskedRows, Key
 from .sampled_rows import FIRST_SAMPLE, Reservoir, Sample
 from .settings import changed
 
-MANY_ROWS = 100_000
+MANY_ROWS = 30_000
 LARGEST_ERROR = 0.01  # in posterior standard deviations
 _JACKKNIFE = 20
-_LARGEST_SHARE = 0.1  # of the rows; of more, all are evaluated
+_LARGEST_SHARE = 0.2  # of the rows; of more, all are evaluated
 _ROWS = 8192
 
 
@@ -73,15 +74,14 @@ class _OnePass:
 
     def found(self) -> Found:
         announce("averaging over all rows")
-        for block in self.rows.blocks():
+        for block, part in self.rows.parts(_ROWS):
             for key in block.keys:
                 self.place.setdefault(key, len(self.place))
             places = np.array([self.place[key] for key in block.keys])
             refuse_too_many(
                 len(self.place) * self.question.n_lines * self.outcomes.size, len(self.outcomes.fitted.picked)
             )
-            for part in block.parts(_ROWS):
-                self._add(part.rows, part.weights, places[part.codes])
+            self._add(part.rows, part.weights, places[part.codes])
         refuse_no_weight(self.weights)
         announce("looking at a sample of rows")
         sample = self.reservoir.sample()
@@ -152,7 +152,8 @@ class _OnePass:
         group = np.where(sample.certain, 0, 1 + np.arange(len(sample.codes)) % _JACKKNIFE)
         found = np.zeros((measures, (1 + _JACKKNIFE) * keys, draws * self.outcomes.size))
         size = max(1, self.question.rows_at_once(self.outcomes) // 2)
-        for first in range(0, sample.rows.n_rows, size):
+        firsts = ((first + size, first) for first in range(0, sample.rows.n_rows, size))
+        for first in with_progress(firsts, sample.rows.n_rows, "looking at a sample of rows"):
             which = slice(first, first + size)
             rows, count = sample.rows.take(which), sample.weights[which] * sample.counts[which]
             n, at = rows.n_rows, group[which] * keys + sample.codes[which]

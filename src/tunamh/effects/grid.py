@@ -12,7 +12,7 @@ from .._arguments import number, shown
 from ..formula.errors import FormulaError, listed
 from ..tables.columns import Numbers
 from ..tables.frames import Frame
-from .columns import ModelColumns
+from .columns import ModelColumns, column_name
 from .settings import Fixed, Setting
 
 _POINTS = 50  # of the first column of numbers with "all"
@@ -39,11 +39,11 @@ def _asked(conditional: Any) -> dict[str, Any]:
     if conditional is None:
         return {}
     if isinstance(conditional, str):
-        return {conditional: "all"}
+        return {column_name(conditional): "all"}
     if isinstance(conditional, Mapping):
-        return {str(name): given for name, given in conditional.items()}
+        return {column_name(name): given for name, given in conditional.items()}
     if isinstance(conditional, Sequence) and all(isinstance(one, str) for one in conditional):
-        return dict.fromkeys(conditional, "all")
+        return dict.fromkeys(map(column_name, conditional), "all")
     raise TypeError(
         'conditional must be a dict of values, such as {"distance": [500, 1000], "carrier": "all"}, or names of '
         f"columns, got {shown(conditional)}."

@@ -58,4 +58,4 @@ def poststratify(
     """
     average = True if by is None else by
     asking = Asking(posterior, cells, None, average, weights, "response", groups, draws, ci_prob, family, rng)
-    return asking.answer(lambda columns, points, averaged: Question([{}], [{}]), "prediction", "{}")
+    return asking.answer(lambda columns, points, averaged: Question([{}], [{}]), "prediction", "{}", asking.above_zero)

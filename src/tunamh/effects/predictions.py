@@ -72,8 +72,8 @@ def predictions(
     -------
     EffectsTable
         A pandas table with a line for each prediction: the values that define it (``class`` for classes), ``mean``,
-        ``sd``, the ends of the interval (``eti89_lb``, ``eti89_ub``) and ``p_positive``. Its attribute ``draws`` is an
-        `xarray.DataArray` (chain, draw, line).
+        ``sd``, the ends of the interval (``eti89_lb``, ``eti89_ub``) and ``p_positive`` (not for probabilities and
+        other means that are always positive). Its attribute ``draws`` is an `xarray.DataArray` (chain, draw, line).
 
     Examples
     --------
@@ -82,7 +82,7 @@ def predictions(
     >>> tunamh.predictions(posterior, flights, {"carrier": "all"}, average_by=True)  # all flights by each carrier
     """
     asking = Asking(posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng)
-    return asking.answer(_question, "prediction", "{}")
+    return asking.answer(_question, "prediction", "{}", asking.above_zero)
 
 
 def _question(columns: ModelColumns, points: list[Point], averaged: bool) -> Question:

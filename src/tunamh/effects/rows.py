@@ -18,13 +18,16 @@ from ..formula.parser import parse_expression
 from ..formula.remaining import remaining
 from ..formula.syntax import Name, Node, columns_in
 from ..formula.variables import as_columns, read, refuse_unknown
+from ..rows.passes import with_progress
 from ..rows.table_source import TableBlock, Tables
 from ..tables.columns import Numbers
 from ..tables.frames import Frame, complete_rows
 from ..tables.matrices import as_vector
+from .columns import column_name
 
 _BLOCK = 65_536
 MOST_KEYS = 10_000
+_SHOWN = 10_000  # rows: fewer take no time
 Key = tuple[float | str, ...]
 
 
@@ -152,6 +155,20 @@ class AskedRows:
         if kept == 0:
             raise FormulaError("every row has a missing value: no rows are left.")
 
+    def parts(self, size: int) -> Iterator[tuple[Block, Block]]:
+        """Blocks, and parts of so many of their rows; the pass shows how far it is."""
+        if self.in_blocks or self.n_rows < _SHOWN:  # passes over blocks show it themselves
+            yield from ((block, part) for block in self.blocks() for part in block.parts(size))
+        else:
+            yield from with_progress(self._counted(size), self.n_rows, "averaging over all rows")
+
+    def _counted(self, size: int) -> Iterator[tuple[int, tuple[Block, Block]]]:
+        done = 0
+        for block in self.blocks():
+            for part in block.parts(size):
+                done += part.rows.n_rows
+                yield done, (block, part)
+
     def _each(self) -> Iterator[tuple[int, int, Block]]:
         names = self.asked.names
         if self.in_blocks:
@@ -180,7 +197,7 @@ def by_columns(average_by: Any) -> list[str] | None:
     if average_by is True:
         return []
     if isinstance(average_by, str):
-        return [average_by]
+        return [column_name(average_by)]
     if isinstance(average_by, Sequence) and average_by and all(isinstance(one, str) for one in average_by):
-        return list(dict.fromkeys(average_by))
+        return list(dict.fromkeys(map(column_name, average_by)))
     raise TypeError(f"average_by must be True, the name of a column or a list of names, got {shown(average_by)}.")

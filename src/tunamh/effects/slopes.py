@@ -13,7 +13,7 @@ from ..tables.columns import Numbers
 from ..tables.frames import Frame
 from .asking import Asking
 from .averages import Question, Values
-from .columns import ModelColumns
+from .columns import ModelColumns, column_name
 from .grid import Point, fixed
 from .settings import Setting, Stepped, steps_of
 
@@ -75,6 +75,7 @@ def slopes(
     names = [wrt] if isinstance(wrt, str) else list(wrt or ())
     if not names or not all(isinstance(name, str) for name in names):
         raise TypeError('slopes need the name of a numeric column: wrt="distance".')
+    names = list(map(column_name, names))
     asking = Asking(posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng)
 
     def question(columns: ModelColumns, points: list[Point], averaged: bool) -> Question:

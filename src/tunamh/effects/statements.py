@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..formula.errors import FormulaError, listed
+from .._arguments import is_meant
+from ..formula.errors import FormulaError, listed, pointed
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_WORD = re.compile(r"`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.|:()]*)")  # what may be a misspelt parameter
 _SIGNS = (">=", "<=", "==", ">", "<", "=")
 _FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "exp": np.exp,
@@ -82,8 +84,7 @@ class _Reader:
         return ""
 
     def refuse(self, told: str) -> None:
-        here = f"{self.text[max(0, self.at - 20) : self.at]}>>>{self.text[self.at : self.at + 20]}"
-        raise FormulaError(f"the hypothesis cannot be read: {told}: {here}")
+        raise FormulaError(f"the hypothesis cannot be read: {told}:{pointed(self.text, self.at)}")
 
     def sum(self) -> np.ndarray:
         found = self.product()
@@ -129,7 +130,11 @@ class _Reader:
                     return function(self.inside())
         if self.takes("("):
             return self.inside()
-        self.refuse(f"a parameter or a number should be here; the parameters are {listed(list(self.variables), 20)}")
+        word = _WORD.match(self.text, self.at)
+        hint = is_meant(word["quoted"] or word["name"], self.variables) if word else ""
+        self.refuse(
+            f"a parameter or a number should be here.{hint} The parameters are {listed(list(self.variables), 20)}"
+        )
         raise AssertionError
 
     def inside(self) -> np.ndarray:
@@ -174,7 +179,8 @@ class _Reader:
                 self.at = end + 1
                 return found
             end = self.text.find("]", end + 1)
-        self.refuse(f"{name} has the entries {listed(labels[-1], 20)}")
+        written = self.text[self.at :].partition("]")[0].strip()
+        self.refuse(f"{name} has no entry {written}.{is_meant(written, labels[-1])} It has {listed(labels[-1], 20)}")
         raise AssertionError
 
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 from ..errors import TunaMHError
 from ..tables.libraries import listed
 
-__all__ = ["FormulaError", "listed"]
+__all__ = ["FormulaError", "listed", "pointed"]
+
+_BEFORE, _AFTER = 40, 30  # characters
 
 
 class FormulaError(TunaMHError, ValueError):
     """The formula cannot be read, or the data do not fit it. The message says where, and what to do."""
+
+
+def pointed(text: str, at: int) -> str:
+    """A piece of a text on a line of its own, and a ^ below the place that is meant."""
+    begin, end = max(0, at - _BEFORE), at + _AFTER
+    before, after = "..." * (begin > 0), "..." * (end < len(text))
+    piece = "".join(" " if letter.isspace() else letter for letter in text[begin:end])
+    return f"\n    {before}{piece}{after}\n    {' ' * (len(before) + at - begin)}^"

@@ -80,7 +80,7 @@ class Values:
                 shown = listed([repr(level) for level in found.levels], 3)
                 raise FormulaError(
                     f"column {node.name} holds text or categories ({shown}), but numbers are needed: convert numbers "
-                    f"stored as text first, or compare, as in ({node} == {Text(found.levels[0])})."
+                    f"stored as text first, or compare, as in ({node} == {Text(found.levels[-1])})."
                 )
             return found.values
         if isinstance(node, Text):

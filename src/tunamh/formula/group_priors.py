@@ -74,8 +74,8 @@ class GroupPriors(NamedTuple):
 
     def joined(self, other: GroupPriors) -> GroupPriors:
         """Those of factors of another predictor, too."""
-        parts: list[Any] = [own | more for own, more in zip(self, other, strict=True)]
-        return GroupPriors(*parts)
+        pairs: Any = zip(self, other, strict=True)
+        return GroupPriors(*(own | more for own, more in pairs))
 
 
 def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPriors]:

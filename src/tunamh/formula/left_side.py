@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,8 +12,9 @@ from ..tables.columns import Factor, Numbers
 from .errors import FormulaError, listed
 from .evaluation import Values, as_factor, only_argument
 from .functions import TIME_TO_EVENT
+from .likely_factors import as_numbers
 from .parser import parse_expression
-from .syntax import Call, Node, Operation, label, spine
+from .syntax import Call, Name, Node, Operation, label, spine
 
 _SURV = f"{TIME_TO_EVENT}(time, event) or {TIME_TO_EVENT}(start, stop, event)"
 _ARGUMENT = {"trials": "trials", "weights": "weights", "cens": "censored", "event": "event"}
@@ -113,6 +115,19 @@ class Response:
         return codes.astype(np.float64)
 
 
+def numbers_beside(beside: Mapping[str, Node], values: Values) -> dict[str, np.ndarray]:
+    """Trials, weights, censoring and entry as numbers; an event in words has no 1 of its own."""
+    for name, node in beside.items():
+        found = values.value(node) if name == "event" and isinstance(node, Name) else None
+        if isinstance(found, Factor):
+            raise FormulaError(
+                f"the event {label(node)} holds text or categories ({listed([repr(one) for one in found.levels], 3)}), "
+                "and must be 1 where the event was seen, 0 where it was not (a censored time). Name the level that "
+                f'says it was seen, such as ({node} == "{found.levels[-1]}").'
+            )
+    return {name: values.numbers(node) for name, node in beside.items()}
+
+
 def learned_response(node: Node, values: Values, family: Any) -> tuple[Response, Any]:
     """The response, and its values as a target takes them."""
     found, name = values.value(node), label(node)
@@ -136,7 +151,9 @@ def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, famil
     if family.of_classes:
         return Response(node, levels)
     if not family.of_labels:
-        raise FormulaError(f"the response {name} holds text or categories ({shown}), and {kind} is for numbers.")
+        raise FormulaError(
+            f"the response {name} holds text or categories ({shown}), and {kind} is for numbers.{as_numbers(levels)}"
+        )
     if len(levels) > 2:
         raise FormulaError(
             f"the response {name} has {len(levels)} levels ({shown}), and {kind} is for two: name the "

@@ -96,6 +96,19 @@ class FormulaModel:
     def __repr__(self) -> str:
         return f"FormulaModel({self.formula!r})"
 
+    def described(self, target: Any) -> str:
+        """A model of this formula for people, in several lines (`tunamh.formula.description`)."""
+        from .description import described
+
+        return described(self, target)
+
+    def remarks(self, n_rows: int) -> list[str]:
+        """What a person should know of the rows before they are sampled: which were left out, which class is 1."""
+        dropped = f"{self.dropped:,} of {self.dropped + n_rows:,} rows have missing values and are left out"
+        told = self.response.told if self.response.labels and self.response.levels else ""
+        found = [dropped if self.dropped else "", told]
+        return ["; ".join(filter(None, found))] if any(found) else []
+
     def layout(self, variables: Variables, groupings: Sequence[Any]) -> Layout:
         """What results call the parameters: a variable for every term (`tunamh.formula.result_names`)."""
         return layout(self, variables, groupings)

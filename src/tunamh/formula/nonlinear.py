@@ -18,7 +18,7 @@ from ..targets.families.energy_functions import likelihood_of
 from ..targets.families.nonlinear import NamedResponses, NonlinearFamily
 from .errors import FormulaError, listed
 from .needed_rows import Read, RowsOf, further_sides, rows_of
-from .syntax import Name
+from .syntax import Name, Node
 from .tables import in_memory, may_be_held
 from .target import learned_model, target_of
 from .terms import Terms
@@ -57,10 +57,10 @@ def nonlinear(
         One to eight, such as ``{"top": "~ weight", "log_ed50": "~ 1 + (1 | batch)", "log_sigma": "~ 1"}``. A predictor
         may be any real number: take logarithms of what is positive.
     prior : dict of priors, optional
-        By predictor and term, such as ``{"top": Normal(mean=100, scale=50), "top weight": Normal(scale=2)}``. The name of a
-        predictor alone is its intercept. Default: ``Normal(scale=2.5)`` for an intercept, which is about a row whose
-        columns have their means; ``Normal(scale=2.5 / sd(x))`` for numbers and ``Normal(scale=2.5)`` for levels. The
-        units of a predictor are not known: give a prior to predictors that are far from 0.
+        By predictor and term, such as ``{"top": Normal(mean=100, scale=50), "top weight": Normal(scale=2)}``. The name
+        of a predictor alone is its intercept. Default: ``Normal(scale=2.5)`` for an intercept, which is about a row
+        whose columns have their means; ``Normal(scale=2.5 / sd(x))`` for numbers and ``Normal(scale=2.5)`` for levels.
+        The units of a predictor are not known: give a prior to predictors that are far from 0.
     response : str, optional
         The column that is the response, for prediction. Default: the first argument of ``energy`` that is a column.
     weights : str or array, optional
@@ -140,8 +140,8 @@ def _arguments(energy: Any, sides: Mapping[str, Any], columns: Sequence[str], re
     unknown = [one for one in given if one not in sides and one not in columns]
     if unknown:
         raise FormulaError(
-            f"{call} has the argument {unknown[0]!r}, which is neither a predictor ({listed(list(sides))}) nor a column "
-            f"of the data ({listed(list(columns), 20)})."
+            f"{call} has the argument {unknown[0]!r}, which is neither a predictor ({listed(list(sides))}) nor a "
+            f"column of the data ({listed(list(columns), 20)})."
         )
     data = [one for one in given if one not in sides]
     if not data:
@@ -156,7 +156,8 @@ def _arguments(energy: Any, sides: Mapping[str, Any], columns: Sequence[str], re
 def _read(arguments: Arguments, sides: Any, predictors: Mapping[str, str], weights: Any) -> Read:
     """As if it had been read from a formula without columns of its own."""
     text = "; ".join(f"{one} {' '.join(formula.split())}" for one, formula in predictors.items())
-    beside, arrays = {}, {}
+    beside: dict[str, Node] = {}
+    arrays: dict[str, Any] = {}
     if isinstance(weights, str):
         beside["weights"] = Name(weights)
     elif weights is not None:

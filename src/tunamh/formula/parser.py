@@ -16,7 +16,7 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
-from .errors import FormulaError
+from .errors import FormulaError, pointed
 from .functions import KNOWN, hint
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text
 
@@ -50,19 +50,13 @@ def tokens_of(formula: str) -> list[Token]:
         match = _TOKEN.match(formula, at)
         if match is None:
             raise FormulaError(
-                f"the formula has {formula[at]!r} at position {at + 1}, which is not allowed there: "
-                f"{_near(formula, at)}. Allowed are columns (odd names in backticks), numbers, + - * : / ** ( ) | "
-                f"~, comparisons and the functions {', '.join(KNOWN)}."
+                f"the formula has {formula[at]!r} at position {at + 1}, which is not allowed there. Allowed are "
+                "columns (odd names in backticks), numbers, + - * : / ** ( ) | ~, comparisons and the functions "
+                f"{', '.join(KNOWN)}:{pointed(formula, at)}"
             )
         found.append(Token(str(match.lastgroup), match[0], at))
         at = match.end()
     return [*found, Token("end", "", at)]
-
-
-def _near(formula: str, at: int) -> str:
-    """A piece of the formula with a mark before what is meant."""
-    begin, end = max(0, at - 20), at + 20
-    return f"{'...' * (begin > 0)}{formula[begin:at]}>>>{formula[at:end]}{'...' * (end < len(formula))}"
 
 
 class _Reader:
@@ -95,7 +89,7 @@ class _Reader:
         return f" (a column with spaces in its name is written in backticks: `{before.text} {self.token.text}`)"
 
     def refuse(self, told: str) -> None:
-        raise FormulaError(f"{told} in the formula: {_near(self.formula, self.token.at)}")
+        raise FormulaError(f"{told} in the formula:{pointed(self.formula, self.token.at)}")
 
     def chain(self, below: Any, *operators: str) -> Node:
         found = below()
@@ -191,6 +185,8 @@ def parse(formula: str) -> Formula:
     reader = _reader(formula)
     left = None if reader.token.text == "~" else reader.either()
     if reader.takes("~") is None:
+        if reader.token.text == "=":
+            reader.refuse("between the response and the terms write ~, not =,")
         if reader.token.kind != "end":
             reader.refuse(f"{reader.token.text!r} is where an operator or ~ should be{reader.of_a_name()}")
         raise FormulaError(f"the formula {formula!r} has no ~: write it as 'response ~ terms'.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._arguments import shown
+from .._arguments import is_meant, shown
 from ..priors.default import INTERCEPT, ByTerm, beside_intercept, coefficient_scales, intercept_prior
 from ..priors.independent import IndependentPrior
 from ..priors.normal import Normal
@@ -94,7 +94,7 @@ def _key(name: str, side: RightSide) -> str:
     if written in as_term:
         return as_term[written]
     names = list(dict.fromkeys([one for one, _ in side.spans]))
-    hint = _OF_THE_FAMILY if plain in _FAMILY_PARAMETERS else ""
+    hint = _OF_THE_FAMILY if plain in _FAMILY_PARAMETERS else is_meant(plain, names)
     raise FormulaError(
         f"prior names {name!r}, which is not a term of the formula; its terms are {listed(names, 20)}.{hint}"
     )

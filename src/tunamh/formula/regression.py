@@ -7,6 +7,7 @@ from typing import Any
 
 from .._arguments import explained, shown
 from ..groups import MixedModel
+from ..process.scratch import large_arrays_in
 from ..rows.pieces import has_cache
 from ..rows.table_source import Tables
 from ..targets import GLM
@@ -15,7 +16,7 @@ from .errors import FormulaError
 from .living_tables import regression_of_living
 from .needed_rows import read_formula, rows_of
 from .result_names import by_own_names
-from .tables import in_memory, may_be_held
+from .tables import folder_of, in_memory, may_be_held
 from .target import default_family, learned_model, regression_of_tables, target_of
 from .variables import as_columns, refuse_unknown
 
@@ -108,8 +109,10 @@ def regression(
                 "rows that do not fit into memory need a family: set family=, such as tunamh.Gaussian()."
             )
         return regression_of_tables(asked, data, family, prior, missing, redundant)
+    folder = folder_of(asked, data) if in_blocks else None
     data = in_memory(asked, data) if in_blocks else data
     rows = rows_of(asked, data, missing)
     family = default_family(asked, rows) if family is None else family
     model, learned, further = learned_model(asked, rows, family)
-    return target_of(model, learned, further, rows, family, prior, redundant, keep_effects)
+    with large_arrays_in(folder):
+        return target_of(model, learned, further, rows, family, prior, redundant, keep_effects)

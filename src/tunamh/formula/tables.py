@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..groups.from_tables import BYTES_OF_AN_EFFECT
-from ..rows.in_memory import every_block, fits
+from ..rows.in_memory import every_block, fits, folder_of_rows
 from ..rows.source import Factored, Rows
 from ..rows.table_source import RowsOfTables, TableBlock, Tables
 from ..rows.trials import counted, refuse_wrong_trials
@@ -37,7 +37,7 @@ from .data_summaries import (
     second_look,
 )
 from .errors import FormulaError
-from .left_side import Response, response_of_levels
+from .left_side import Response, numbers_beside, response_of_levels
 from .model import FormulaModel
 from .needed_rows import Read, missing_told, values_of
 from .priors import prior_of
@@ -126,7 +126,7 @@ class FormulaRows:
         if columns.positions.shape[1]:
             scales = None if columns.values is None else _spread(columns.values, keep, n, 0.0)
             X = Factored(whole, _spread(columns.positions, keep, n, NOWHERE), columns.dim, scales)
-        beside = {name: values.numbers(node) for name, node in model.beside.items()}
+        beside = numbers_beside(model.beside, values)
         y, weights = model.response.values(values), beside.get("weights")
         if model.dropped and weights is None:
             weights = np.ones(values.n_rows)
@@ -170,12 +170,20 @@ def needs_rows_at_hand(asked: Read) -> str | None:
 
 def may_be_held(asked: Read, tables: Tables) -> bool:
     """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not."""
+    return fits(tables, asked.names, **_sizes(asked), needed_by=needs_rows_at_hand(asked))
+
+
+def folder_of(asked: Read, tables: Tables) -> str | None:
+    """Of the large arrays of a model with groups, if they do not fit into memory."""
+    return folder_of_rows(tables, asked.names, **_sizes(asked))
+
+
+def _sizes(asked: Read) -> dict[str, int]:
+    """Numbers of a packed row, and the bytes that group effects need for each row."""
     sides = asked.right, *asked.others.values()
-    numbers = sum(len(terms.fixed) + 1 for terms in sides)
     groups = [group for terms in sides for group in terms.groups]
     effects = sum(len(group.columns.fixed) + group.columns.has_intercept for group in groups)
-    more = BYTES_OF_AN_EFFECT * effects
-    return fits(tables, asked.names, numbers=numbers, more=more, needed_by=needs_rows_at_hand(asked))
+    return {"numbers": sum(len(terms.fixed) + 1 for terms in sides), "more": BYTES_OF_AN_EFFECT * effects}
 
 
 def in_memory(asked: Read, tables: Tables) -> Frame:

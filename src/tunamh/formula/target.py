@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 from ..errors import Text
 from ..groups import GroupEffects, MixedModel
 from ..process.blas import one_blas_thread
-from ..tables.columns import Factor
+from ..process.callers import users_line
+from ..tables.columns import Factor, Numbers
 from ..tables.frames import Frame
 from ..targets import GLM
 from ..targets.designs.from_tables import NamedDesign
@@ -24,7 +26,8 @@ from .errors import FormulaError, listed
 from .evaluation import Values
 from .further_predictors import described_by, split_further
 from .group_priors import GroupPriors, parts_of, split_groups
-from .left_side import learned_response
+from .left_side import learned_response, numbers_beside
+from .likely_factors import as_numbers
 from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
 from .priors import prior_of
@@ -114,24 +117,37 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
     """Gaussian for numbers; what is more likely something else is refused with a hint."""
     name = label(asked.response)
     if "trials" in asked.beside or "trials" in rows.arrays:
-        raise FormulaError('trials= needs a family for labels: set family="logistic".')
+        raise FormulaError(Text.of("trials= needs a family for labels: set ", _set("logistic"), "."))
     if "event" in asked.beside or "event" in rows.arrays:
         raise FormulaError(
-            "times to event need a family: set family=tunamh.PiecewiseExponential() (proportional hazards, as Cox has "
-            "them), or one whose hazard has a given form, such as tunamh.Weibull()."
+            Text.of(
+                "times to event need a family: set ",
+                ("family=tunamh.PiecewiseExponential()", "--family piecewise-exponential"),
+                " (proportional hazards, as Cox has them), or one whose hazard has a given form, such as ",
+                ("tunamh.Weibull().", "weibull."),
+            )
         )
     found = rows.values({}).value(asked.response)
     if isinstance(found, Factor):
-        kinds = 'family="logistic" for two classes, "categorical" for more, "ordinal" for ordered ones'
-        raise FormulaError(f"the response {name} has text or categories, and you have not set a family: set {kinds}.")
+        kinds = (_set("logistic"), ' for two classes, "categorical" for more, "ordinal" for ordered ones')
+        wrong = f"the response {name} has text or categories, and you have not set a family"
+        hint = as_numbers(found.levels)
+        raise FormulaError(f"{wrong}.{hint}" if hint else Text.of(f"{wrong}: set ", *kinds, "."))
     values = np.unique(rows.values({}).numbers(asked.response))
     if len(values) == 2:
         pair = f"{values[0]:g} and {values[1]:g}"
         raise FormulaError(
-            f'the response {name} has two values, {pair}, and there is no family: set family="logistic" if they are '
-            'labels, or family="gaussian" if they are measurements.'
+            Text.of(
+                f"the response {name} has two values, {pair}, and there is no family: set ",
+                *(_set("logistic"), " if they are labels, or ", _set("gaussian"), " if they are measurements."),
+            )
         )
     return Gaussian()
+
+
+def _set(word: str) -> tuple[str, str]:
+    """How a family is set in Python, and at the shell."""
+    return f'family="{word}"', f"--family {word}"
 
 
 # ------------------------------------------------------------------------------------------------------ the target
@@ -149,7 +165,7 @@ def target_of(
 ) -> GLM | MixedModel:
     values = rows.values(model.states)
     _, y = learned_response(model.response.node, values, family)
-    beside = {name: values.numbers(node) for name, node in model.beside.items()} | rows.arrays
+    beside = numbers_beside(model.beside, values) | rows.arrays
     beside["censored"] = censoring_of(beside)
     _check_response(model, family, y, "trials" in beside)
     location = _location(family, y)
@@ -209,11 +225,30 @@ def _location(family: BaseFamily, y: Any) -> Location:
 def _effects(one: GroupSide, values: Values, priors: GroupPriors) -> GroupEffects:
     side = one.columns
     columns = None
+    _warn_of_numbers(one, values)
     if side.names != ["Intercept"]:
         columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
     scale, correlation = priors.scales.get(one.name), priors.correlations.get(one.name, 1.0)
     law, related = priors.laws.get(one.name), priors.matrices.get(one.name, {})
     return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of, **related)
+
+
+_MANY_VALUES = 50
+
+
+def _warn_of_numbers(one: GroupSide, values: Values) -> None:
+    """Groups by a number that is not whole are hardly meant."""
+    for atom in one.by:
+        found = values.value(atom) if isinstance(atom, Name) else None
+        if not isinstance(found, Numbers) or (found.values == np.floor(found.values)).all():
+            continue
+        count = len(np.unique(found.values))
+        if count > _MANY_VALUES:
+            warnings.warn(
+                f"{atom} is a number with {count:,} different values, and (... | {atom}) makes each of them a group. "
+                f"For the effect of a number write {atom} or s({atom}).",
+                stacklevel=users_line(),
+            )
 
 
 def _why(named: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ..acceptance.grouped import BOUND, CUBIC_PLACE, KEEP, OTHER, PLACE, ROW, THIRD
 from ..compiled import helper
 from ..errors import NotApplicable
+from ..process.scratch import large
 from ..rows.source import Rows
 from ..rows.supply import fill_alias
 from .centre import Centre
@@ -97,17 +99,20 @@ def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.nda
     cross = centre.sums.factors[f].cross
 
     def lengths(lean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        reach, width = np.empty((len(direction), len(one.codes))), np.empty(len(one.codes))
+        reach, width, size = large(len(one.codes)), large(len(one.codes)), float(np.linalg.norm(direction))
 
         def fill(block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
+            own = np.empty((len(direction), len(block.y)))
             for k, (X, s) in enumerate(zip(seen.columns(block), direction, strict=True)):
                 places = one.codes[which], one.Z[which]
-                _lengths(*places, X, s * lean, covariance_root, unroot, reach[k, which], width[which])
+                _lengths(*places, X, s * lean, covariance_root, unroot, own[k], width[which])
+            reach[which] = np.sqrt(np.square(own).sum(axis=0))
+            width[which] *= size
 
         for _ in rows.base.observations.map(fill):
             pass
-        return np.sqrt(np.square(reach).sum(axis=0)), float(np.linalg.norm(direction)) * width
+        return reach, width
 
     reach, width = lengths(tilt @ cross)
     if not seen.convex:
@@ -138,13 +143,15 @@ def usual_lengths(one: Grouping, extent: Extent, centre: Centre, f: int, root: n
 
 def usual_away(groupings: list[Grouping], f: int, centre: Centre) -> np.ndarray:
     """Of every row: how far other factors usually displace it, the sum of their effects' standard deviations."""
-    total = np.zeros(len(groupings[f].codes))
+    total = large(len(groupings[f].codes))
+    total[:] = 0.0
     for k, one in enumerate(groupings):
         if k != f:
             P = inverses(convex_factors(centre.sums)[k].curvature, usual_precision(one, centre.scales[k]))
             P[~one.free] = 0.0
-            spread = np.sqrt(np.maximum(np.einsum("na,nab,nb->n", one.Z, P[one.codes], one.Z), 0.0))
-            total += spread
+            for which in stretches(len(total)):
+                codes, Z = one.codes[which], one.Z[which]
+                total[which] += np.sqrt(np.maximum(np.einsum("na,nab,nb->n", Z, P[codes], Z), 0.0))
     return total
 
 
@@ -162,18 +169,42 @@ class Cells(NamedTuple):
 
 _BANDS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # of a row's usual displacement by what is not its group's
 _ROWS_FOR_CELLS = 64  # a group with fewer is one cell
+_AT_ONCE = 1 << 20  # rows
 
 
-def cells_of(one: Grouping, size: np.ndarray) -> Cells:
-    """Bands of ``size``, how far a row is usually displaced by common parameters and other factors."""
-    band = np.searchsorted(_BANDS, size)
+def stretches(n: int) -> Iterator[slice]:
+    """Rows from the first to the last, so many at a time that what is computed of them takes little memory."""
+    return (slice(start, min(start + _AT_ONCE, n)) for start in range(0, n, _AT_ONCE))
+
+
+def cells_of(one: Grouping, reach: np.ndarray, far: float, away: np.ndarray) -> Cells:
+    """Bands of ``far reach + 3 away``, how far a row is usually displaced by common parameters and other factors."""
     few = np.bincount(one.codes, minlength=one.groups) < _ROWS_FOR_CELLS
-    band[few[one.codes]] = 0
-    key = one.codes * (len(_BANDS) + 1) + band
-    used, of_row = np.unique(key, return_inverse=True)
-    group = used // (len(_BANDS) + 1)
+    bands = len(_BANDS) + 1
+    of_row, rows = large(len(one.codes), np.int64), np.zeros(one.groups * bands, np.int64)
+    for which in stretches(len(of_row)):
+        codes = one.codes[which]
+        band = np.searchsorted(_BANDS, reach[which] * far + 3.0 * away[which])
+        of_row[which] = codes * bands + np.where(few[codes], 0, band)
+        rows += np.bincount(of_row[which], minlength=len(rows))
+    used, place = np.flatnonzero(rows), np.cumsum(rows > 0) - 1
+    for which in stretches(len(of_row)):
+        of_row[which] = place[of_row[which]]
+    group = used // bands
     begins = np.searchsorted(group, np.arange(one.groups + 1))
     return Cells(of_row, begins, group)
+
+
+@helper
+def _fill_places(of_row, free, constants, cubic, places):
+    """Every row in the next free place of its cell."""
+    for i in range(of_row.size):
+        k = free[of_row[i]]
+        free[of_row[i]] += 1
+        places[k, ROW], places[k, BOUND] = i, constants[i]
+        if cubic.shape[0] > 0:
+            for j in range(cubic.shape[1]):
+                places[k, THIRD + j] = cubic[i, j]
 
 
 @helper
@@ -196,12 +227,9 @@ def places_of(
     of_row: np.ndarray, constants: np.ndarray, cells: int, cubic: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where each cell begins, and its rows with constants and alias tables; ``cubic`` has three numbers more."""
-    order = np.argsort(of_row, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells))]).astype(np.int64)
-    places = np.empty((len(order), PLACE if cubic is None else CUBIC_PLACE))
-    places[:, ROW], places[:, BOUND] = order, constants[order]
-    if cubic is not None:
-        places[:, THIRD:] = cubic[order]
+    places = large((len(of_row), PLACE if cubic is None else CUBIC_PLACE))
+    _fill_places(of_row, first[:-1].copy(), constants, np.zeros((0, 3)) if cubic is None else cubic, places)
     _fill_aliases(first, places)
     return first, places
 
@@ -246,19 +274,20 @@ def bounds_of_cells(
     several, which displace it too, by ``t_i``.
     """
     of_row, (e, m, radii), one, alone = cells.of_row, sizes, rows.groupings[f], len(rows.groupings) == 1
-    shares = [
-        np.divide(values, largest[of_row], out=np.zeros_like(values), where=largest[of_row] > 0)
-        for values, largest in ((extent.common_reach, e), (extent.effect_reach, m))
-    ]
-    share, seen = np.maximum(*shares), rows.seen
+    seen, n = rows.seen, len(of_row)
     cubic = cubic_groups(rows, f, at, _TRUSTED * largest(radii, cells.group, one.groups))
-    constants, rungs = np.empty(len(share)), np.zeros((cells.number, RUNGS))
-    removed = np.zeros((len(share) if cubic.any() else 0, CUBIC_PLACE - PLACE))
+    constants, rungs = large(n), np.zeros((cells.number, RUNGS))
+    removed = large((n if cubic.any() else 0, CUBIC_PLACE - PLACE))
 
     def fill(block: Rows, eta: np.ndarray, weight: np.ndarray) -> np.ndarray:
         which = slice(block.start, block.start + len(block.y))
         cell, without = of_row[which], cubic[one.codes[which]]
-        radius = radii[cell] * (share[which] if alone else 1.0)
+        shares = [
+            np.divide(values, most[cell], out=np.zeros_like(values), where=most[cell] > 0)
+            for values, most in ((extent.common_reach[which], e), (extent.effect_reach[which], m))
+        ]
+        share = np.maximum(*shares)
+        radius = radii[cell] * (share if alone else 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
             each = [seen.constants_of(block.y, eta, r * radius, without) for r in RADII]
             own = np.zeros(len(block.y))
@@ -275,7 +304,7 @@ def bounds_of_cells(
             for k in range(RUNGS):
                 ratio = np.divide(each[k], own, out=np.zeros_like(own), where=each[k] > 0)
                 np.maximum.at(found[:, k], cell, np.where(np.isnan(ratio), np.inf, ratio))
-        constants[which] = weight * own * share[which] ** (3 if alone else 1)
+        constants[which] = weight * own * share ** (3 if alone else 1)
         return found
 
     for found in rows.map(fill, at):

@@ -150,10 +150,11 @@ def _downhill(
 
     Energies of several predictors need not be convex in all of them together. Where the step leads uphill, numbers that
     all rows share take a step of their own: either kind of step then has a positive definite Hessian. Predictors with
-    columns of their own take steps of their own first.
+    columns of their own take steps of their own first, but those of a curve.
     """
     now = _energy(rows, at, scales, sums.energy, priors)
-    for apart in ((True, False) if rows.seen.described else (False, True)) if rows.seen.shared.any() else (False,):
+    first = rows.seen.described and not rows.seen.curve
+    for apart in (first, not first) if rows.seen.shared.any() else (False,):
         step, length = _newton(rows, at, scales, sums, shares, priors, apart=apart)
         for half in range(_HALVINGS):
             there = at.moved(step, 0.5**half)

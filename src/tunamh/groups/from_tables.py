@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._arguments import shown
-from ..rows.in_memory import fits, load_columns
+from ..rows.in_memory import fits, folder_of_rows, load_columns
 from ..rows.table_source import SomeColumns, Tables
 from ..tables.frames import Frame
 from ..targets.observations.inputs import RowExtras, by_name, columns_named
@@ -18,8 +18,8 @@ BYTES_OF_AN_EFFECT = 320
 
 def from_tables(
     X: SomeColumns | Tables, y: Any, beside: RowExtras, groups: Any
-) -> tuple[Frame, Any, RowExtras, list[GroupEffects]]:
-    """All columns in memory: what a model with groups takes where a user names them."""
+) -> tuple[Frame, Any, RowExtras, list[GroupEffects], str | None]:
+    """All columns in memory: what a model with groups takes where a user names them; and the folder of large arrays."""
     tables: Tables = X.tables if isinstance(X, SomeColumns) else X
     given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in _listed(groups)]
     codes = [_name(tables, one.codes, f"the codes of groups[{k}]") for k, one in enumerate(given)]
@@ -29,13 +29,15 @@ def from_tables(
     named = by_name(X, y, beside, apart=codes)
     wanted = list(dict.fromkeys([*named.columns, *codes, *(name for each in columns for name in each)]))
     effects = sum(max(1, len(each)) for each in columns)
-    fits(tables, wanted, more=BYTES_OF_AN_EFFECT * effects, needed_by="group effects")
+    more = BYTES_OF_AN_EFFECT * effects
+    fits(tables, wanted, more=more, needed_by="group effects")
+    folder = folder_of_rows(tables, wanted, more=more)
     table = load_columns(tables, wanted)
     found = [
         replace(one, codes=table.columns[name], X=table.select(each) if each else None, name=one.name or name)
         for one, name, each in zip(given, codes, columns, strict=True)
     ]
-    return *named.at_hand(table), found
+    return *named.at_hand(table), found, folder
 
 
 def _listed(groups: Any) -> list[Any]:

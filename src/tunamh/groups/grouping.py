@@ -13,6 +13,7 @@ from ..priors.half_normal import HalfNormal
 from ..priors.laws import Laws
 from ..priors.positive import PositivePrior, refuse_flat
 from ..priors.student_t import StudentT
+from ..process.scratch import large
 from ..tables.frames import column_names, name_of
 from ..tables.levels import every_level
 from ..tables.matrices import as_matrix, one_column
@@ -218,7 +219,8 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
     found = _codes(effects.codes, str(name), n_rows)
     codes, levels, related = related_levels(effects.covariance, effects.precision, str(name), *found)
     if effects.X is None:
-        Z, columns = np.ones((n_rows, 1)), [""]
+        Z, columns = large((n_rows, 1)), [""]
+        Z[:] = 1.0
     else:
         Z = np.ascontiguousarray(as_matrix(effects.X, f"X of {name}", or_vector=True), dtype=np.float64)
         if len(Z) != n_rows:

@@ -23,6 +23,7 @@ class SharedParameters:
 
     def __init__(self, model: Any):
         self.model, self.n_rows, self.fingerprint = model, model.n_rows, model.fingerprint
+        self.data_rows = model.data_rows
         self._prior = _OfCommon(model)
         names = {"group_scale", "group_correlation"} if len(model.groupings) == 1 else set()
         own = {name for name, _ in model.base.variables}

@@ -12,6 +12,8 @@ from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceGaussian
 from ..priors import Flat
+from ..priors.potential import ReadyPrior
+from ..process.scratch import folder_in_force, large, large_arrays_in
 from ..process.stages import announce
 from ..rows.gathered_rows import GatheredRows
 from ..rows.source import Rows
@@ -25,6 +27,7 @@ from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.observations.seen import SeenResponses, seen_responses
 from ..targets.parts import no_distance
+from .cells import stretches
 from .centre import Centre
 from .effect_columns import with_groups
 from .factor_setup import factor_record
@@ -32,13 +35,14 @@ from .from_tables import from_tables
 from .grouping import GroupEffects, Grouping, warn_of_single_rows
 from .laplace import SharedParameters, law_of_shared
 from .layout import COMMON, FACTOR, pack
-from .parameters import GroupedParameters, effect_names, scale_names
+from .parameters import GroupedParameters, effect_names, prior_scale_names, scale_names
 from .quadratic import precision_at
 from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales, unit
 from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
 from .sweep import Sweep
+from .wide_prior import WidePrior, fields_of, wide_prior
 
 if TYPE_CHECKING:
     from .learned_law import LearnedLaw
@@ -54,7 +58,7 @@ class MixedModel(GroupedParameters):
     X, y, family, prior, weights, offset, trials, censored, event, predictors
         As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, also with unknown parameters. With
         `Categorical` every class except the reference class has its own effects and scales. Rows of `tunamh.open_rows`
-        are read once and must fit into its ``memory``.
+        are read once and must fit into its ``memory``, or into files (``scratch=``).
     groups : GroupEffects, or a list of them
         One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
         ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,
@@ -91,8 +95,16 @@ class MixedModel(GroupedParameters):
         keep_effects: bool | None = None,
     ):
         beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors, entry, strata)
+        folder = folder_in_force()
         if isinstance(X, SomeColumns | Tables):
-            X, y, beside, groups = from_tables(X, y, beside, groups)
+            X, y, beside, groups, folder = from_tables(X, y, beside, groups)
+        with large_arrays_in(folder):
+            self._read(X, y, family, groups, prior, beside)
+        self._settle(scratch=folder)
+        if keep_effects is not None:
+            self._settle(keeps_effects=flag("keep_effects", keep_effects))
+
+    def _read(self, X: Any, y: Any, family: Any, groups: Any, prior: Any, beside: RowExtras) -> None:
         given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
         given = in_order(X, given)
         base = GLM(X, y, family, prior=prior, **beside._asdict())
@@ -109,13 +121,13 @@ class MixedModel(GroupedParameters):
         of_labels = base.user_family.of_labels and beside.trials is None
         if (form is not None or of_labels) and beside.weights is None:
             warn_of_single_rows(self.groupings)
-        if keep_effects is not None:
-            self._settle(keeps_effects=flag("keep_effects", keep_effects))
 
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
         refuse_flat_scales(base, groupings)
-        p, m, n_effects = base.dim, sum(one.scales for one in groupings), sum(one.groups * one.q for one in groupings)
+        p, n_effects = base.dim, sum(one.groups * one.q for one in groupings)
+        of_prior = [] if base._prior.mixture is None else prior_scale_names(base._prior.mixture)
+        m = sum(one.scales for one in groupings) + len(of_prior)
         design, rows = with_groups(base, groupings, p + m)
         self._settle(
             base=base,
@@ -126,7 +138,7 @@ class MixedModel(GroupedParameters):
             effects=n_effects,
             keeps_effects=n_effects <= _MOST_KEPT,
             grouped=GroupedRows(base, groupings),
-            scale_priors=ScalePriors(base._prior, groupings, -1 if form is None else form.tau_at),
+            given_priors=ScalePriors(base._prior, groupings, -1 if form is None else form.tau_at),
             rows_of=base.on_observations(rows, y_column=design.numbers.width),
             predictors=base.predictors,
         )
@@ -146,7 +158,7 @@ class MixedModel(GroupedParameters):
             ),
             family_hyper=list(base._family_hyper),
             dim=p + m + len(effects),
-            names=[*base.chain_names, *scales, *effects],
+            names=[*base.chain_names, *scales, *of_prior, *effects],
             prior=None,
             ready=Flat().bind(p + m + len(effects)),
             temper=base.temper,
@@ -154,10 +166,13 @@ class MixedModel(GroupedParameters):
         self._settle(prior=base.prior)
 
     grouped: GroupedRows
-    scale_priors: ScalePriors
+    given_priors: ScalePriors
     rows_of: GLM
     user_family: Any
     fingerprint_of_all_rows = True
+
+    scratch: str | None = None
+    """The folder of files for large arrays; None: they are in memory."""
 
     origin: dict[str, Any] | None = None
     """Where a target comes from, in plain values that are kept with its results."""
@@ -197,14 +212,40 @@ class MixedModel(GroupedParameters):
     @cached_property
     def _by_laplace(self) -> Self:
         """The same model, its common parameters and scales drawn from the Laplace law."""
+        if self.scaled_prior:
+            return self._with(learned=None, laplace_centre=self.laplace_centre, wide_prior=self.wide_prior)
         return self._with(learned=None, laplace_centre=self.laplace_centre)
 
     @property
     def centre(self) -> Centre:
         return self.laplace_centre if self.learned is None else self.learned.centre
 
+    @property
+    def scaled_prior(self) -> bool:
+        """Return whether the prior of the common parameters has unknown scales."""
+        return self.base._prior.mixture is not None
+
+    @cached_property
+    def wide_prior(self) -> WidePrior:
+        """Return the expansion of a prior with unknown scales."""
+        return wide_prior(self.base, self.grouped, self.given_priors, self._first_centre)
+
+    @property
+    def scale_priors(self) -> ScalePriors:
+        return self.wide_prior.priors if self.scaled_prior else self.given_priors
+
+    @property
+    def prior_of_common(self) -> ReadyPrior:
+        """Return the prior of the common parameters, without those laws that have an unknown scale."""
+        prior: Any = self.base._prior
+        return prior.without_scaled() if self.scaled_prior else prior
+
     @cached_property
     def laplace_centre(self) -> Centre:
+        return self.wide_prior.centre if self.scaled_prior else self._first_centre
+
+    @property
+    def _first_centre(self) -> Centre:
         base = self.base
         start = self.search_start
         if start is None:
@@ -212,7 +253,7 @@ class MixedModel(GroupedParameters):
             mode = base.modes[0]
             common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
-        return trusted_centre(base, self.grouped, self.scale_priors, start)
+        return trusted_centre(base, self.grouped, self.given_priors, start)
 
     def _factor_records(self) -> list[np.ndarray]:
         """For each factor the vector of numbers that a sweep reads (`tunamh.groups.layout.FACTOR`)."""
@@ -242,10 +283,15 @@ class MixedModel(GroupedParameters):
             return self._by_laplace.rows
         if learned is not None and learned.packed is not None:
             return learned.packed.rows
+        with large_arrays_in(self.scratch):
+            return self._packed_rows()
+
+    def _packed_rows(self) -> np.ndarray | GatheredRows:
         centre, factors = self.centre, self.factors
         width, first = self.rows_of.y_column, factors[0]
-        bounds = np.empty(self.n_rows)
-        bounds[first.places[:, ROW].astype(np.int64)] = first.places[:, BOUND]
+        bounds = large(self.n_rows)
+        for which in stretches(self.n_rows):
+            bounds[first.places[which, ROW].astype(np.int64)] = first.places[which, BOUND]
         at = centre.at
         state = np.concatenate([at.common, np.zeros(self.m), *(effects.ravel() for effects in at.effects)])
 
@@ -264,6 +310,10 @@ class MixedModel(GroupedParameters):
             return self._by_laplace._hyper  # made already, to find that nothing better can be learned
         if learned is not None and learned.packed is not None:
             return learned.packed.numbers
+        with large_arrays_in(self.scratch):
+            return self._numbers()
+
+    def _numbers(self) -> np.ndarray:
         centre, form = self.centre, self.base.row_layout.form
         expansion = pack(
             self._factor_records(),
@@ -276,6 +326,7 @@ class MixedModel(GroupedParameters):
             centre=centre.at.common,
             gradient=centre.sums.gradient,
             hessian=centre.sums.hessian,
+            **fields_of(self),
         )
         return pack_hyper(self.own_numbers, expansion)
 
@@ -288,7 +339,8 @@ class MixedModel(GroupedParameters):
         return self.base.fingerprint
 
     def remarks(self) -> list[str]:
-        return self.base.remarks()
+        of_formula = [] if self.formula is None else self.formula.remarks(self.n_rows)
+        return [*of_formula, *self.base.remarks()]
 
     def check_data(self) -> None:
         self.base.check_data()
@@ -301,7 +353,8 @@ class MixedModel(GroupedParameters):
         return f"common parameters and scales together, then each group separately: {groups}"
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
-        law = None if any(one.df for one in self.groupings) else law_of_shared(self)  # that of normal effects
+        none = self.scaled_prior or any(one.df for one in self.groupings)  # it is that of normal effects
+        law = None if none else law_of_shared(self)
         return law, SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
@@ -333,6 +386,10 @@ class MixedModel(GroupedParameters):
             state[scales_at : scales_at + one.scales] = scales[: one.scales]
             state[effects_at : effects_at + drawn.size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
+        if self.scaled_prior:
+            wide = self.wide_prior
+            away = 2.0 * wide.spread * rng.standard_normal(len(wide.lam))
+            state[scales_at : self.p + self.m] = wide.lam + np.clip(away, -3, 3)
         return state
 
     def _supported_scales(self, k: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
@@ -346,6 +403,10 @@ class MixedModel(GroupedParameters):
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
         return f"MixedModel({self.n_rows} rows, {self.user_family!r}, {self.p} common parameters, {groups})"
+
+    def __str__(self) -> str:
+        """For people, in several lines, if the model was made from a formula."""
+        return repr(self) if self.formula is None else self.formula.described(self)
 
 
 def _start_of_effects(

@@ -56,6 +56,8 @@ class Predictors:
         self.convex = base.family.convex
         self.described = not self.one and _has_further_columns(design)
         """Whether a further predictor has columns of its own."""
+        self.curve = bool(base.user_family.named_predictors)  # type: ignore[attr-defined]
+        """Whether rows are those of a curve, whose predictors have much to do with each other."""
 
     def _direction(self, one: Grouping) -> np.ndarray:
         if one.predictor is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .bounds import box_bound, slope_constant, supremum_near
+from .bounds import slope_constant, supremum_near
+from .boxes import box_bound
 from .convexity import curved_downwards
 from .derivatives import Derivatives, derivatives, derivatives_to
 from .interval import Interval

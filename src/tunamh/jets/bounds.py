@@ -1,20 +1,14 @@
-"""Proved upper bounds, per row, of derivatives of a user's own energy near a predictor."""
+"""Proved upper bounds, per row, of derivatives of a user's own energy near its one predictor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from itertools import pairwise, product
-from math import factorial, prod
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from . import arithmetic
-from .derivatives import partials
-from .interval import Interval, around, joined, outward
+from .interval import Interval, around, outward
 from .jet import expand
-from .series import Indices
 
 Energy = Callable[..., Any]
 
@@ -22,7 +16,7 @@ _PIECES = (2, 3, 5, 9, 16)
 """Numbers of pieces a side; rows are sorted into these classes."""
 
 _PER_UNIT = 16
-_BLOCK = 16_384  # intervals at once: their jets stay in the processor's cache
+BLOCK = 16_384  # intervals at once: their jets stay in the processor's cache
 
 
 # ------------------------------------------------------------------------------------------------------ public
@@ -51,43 +45,6 @@ def supremum_near(energy: Energy, eta: Any, y: Any, radius: Any, order: int, pie
     return _over_classes(energy, eta, y, radius, order, pieces, lambda steps, nodes: steps.magnitude().max(axis=0))
 
 
-def box_bound(
-    energy: Energy,
-    etas: Any,
-    y: Any,
-    reach: Any,
-    pieces: int | Sequence[int] = 1,
-    known: Any = (),
-    *,
-    natural: bool = False,
-) -> np.ndarray:
-    """``T[a,b,c,row] >= sup |f_abc|`` over the box ``|eta_a' - eta_a| <= reach_a``.
-
-    By the natural extension, met with the mean value form ``f_abc(middle) + sum_d f_abcd(box) [-reach_d, reach_d]``.
-    ``etas`` and ``reach`` are (K, n). Every side is cut into ``pieces``, one number for all sides or one for each: the
-    supremum over a union is the largest one. ``known`` (m, n) are columns that the energy is given as they are.
-    ``natural``: without the mean value form, which costs four times as much and is better over small boxes.
-    """
-    *each, y = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in (*etas, y)))
-    centres = np.array(each)
-    reaches = np.broadcast_to(np.asarray(reach, dtype=np.float64), centres.shape)
-    size, n = centres.shape
-    counts = [pieces] * size if isinstance(pieces, int) else list(pieces)
-    for count in counts:
-        _check(reaches, count)
-    result, boxes = np.zeros((size, size, size, n)), prod(counts)
-    magnitudes, length = (_natural_magnitudes if natural else _third_magnitudes), max(1, _BLOCK // boxes)
-    for start in range(0, n, length):
-        rows = slice(start, start + length)
-        sides = zip(centres[:, rows], reaches[:, rows], counts, strict=True)
-        cuts = product(*(_cut(centre, reach, count) for centre, reach, count in sides))
-        box = [joined(pieces) for pieces in zip(*cuts, strict=True)]  # one behind the other
-        beside = [np.tile(column[rows], boxes) for column in known]
-        third = magnitudes(energy, box, np.tile(y[rows], boxes), beside)
-        result[..., rows] = third.reshape(size, size, size, boxes, -1).max(axis=3)
-    return result
-
-
 # ----------------------------------------------------------------------------------------------- classes of rows
 
 
@@ -112,11 +69,11 @@ def _over_classes(
     energy: Energy, eta: Any, y: Any, radius: Any, order: int, pieces: int | None, bound: _Bound
 ) -> np.ndarray:
     eta, y, radius = np.broadcast_arrays(*(np.atleast_1d(np.asarray(a, dtype=np.float64)) for a in (eta, y, radius)))
-    _check(radius, 1 if pieces is None else pieces)
+    check(radius, 1 if pieces is None else pieces)
     result = np.empty(eta.shape)
     for m, members in _classes(radius, pieces):
         nodes = np.linspace(0.0, 1.0, m + 1)
-        length = max(1, _BLOCK // (2 * m))
+        length = max(1, BLOCK // (2 * m))
         for start in range(0, len(members), length):
             here = members[start : start + length]
             rows = _Rows(energy, eta[here], y[here], radius[here])
@@ -138,7 +95,7 @@ def _classes(radius: np.ndarray, pieces: int | None) -> Iterator[tuple[int, np.n
         yield int(m), np.flatnonzero(chosen == m)
 
 
-def _check(radius: np.ndarray, pieces: int) -> None:
+def check(radius: np.ndarray, pieces: int) -> None:
     if not (radius >= 0).all():
         raise ValueError("radii must not be negative or NaN.")
     if pieces < 1:
@@ -197,57 +154,3 @@ def _largest_mean(steps: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     sizes = np.abs(steps).max(axis=0)
     known = np.isfinite(sizes) & ~np.isnan(best)
     return np.where(known, best + 1e-13 * sizes, np.inf)
-
-
-# ------------------------------------------------------------------------------------------------------- boxes
-
-
-def _cut(centre: np.ndarray, reach: np.ndarray, pieces: int) -> list[Interval]:
-    """``[centre - reach, centre + reach]`` in pieces of equal length; an infinite one stays whole in each."""
-    whole = around(centre, reach * (1 + 4e-15) + 4e-15 * np.abs(centre))
-    with np.errstate(invalid="ignore"):
-        step = (whole.high - whole.low) / pieces
-        inner = [whole.low + k * step for k in range(1, pieces)]
-    ends = [whole.low, *inner, whole.high]
-    finite = np.isfinite(reach)
-    return [
-        Interval(np.where(finite, low, whole.low), np.where(finite, high, whole.high)) for low, high in pairwise(ends)
-    ]
-
-
-def _third_magnitudes(
-    energy: Energy, box: Sequence[Interval], y: np.ndarray, known: Sequence[np.ndarray]
-) -> np.ndarray:
-    size = len(box)
-    with np.errstate(all="ignore"):
-        middles = [0.5 * side.low + 0.5 * side.high for side in box]
-        reach = np.array([(side - middle).magnitude() for side, middle in zip(box, middles, strict=True)])
-        over = expand(energy, box, y, 4, known).series
-        at = expand(energy, [Interval(middle) for middle in middles], y, 3, known).series
-    numbers, larger, ordered = _places(over.indices, at.indices, size)
-    found = np.empty((len(ordered), y.size))
-    arithmetic.met_with_mean(over.low, over.high, at.low, at.high, reach, numbers, larger, found)
-    row = {index: found[k] for k, index in enumerate(ordered)}
-    return partials(size, 3, y.shape, lambda index: row.get(index, 0.0))
-
-
-def _natural_magnitudes(
-    energy: Energy, box: Sequence[Interval], y: np.ndarray, known: Sequence[np.ndarray]
-) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        over = expand(energy, box, y, 3, known)
-        return partials(len(box), 3, y.shape, lambda index: over.derivative(index).magnitude())
-
-
-@lru_cache(maxsize=1024)
-def _places(over: Indices, at: Indices, size: int) -> tuple[np.ndarray, np.ndarray, Indices]:
-    """Of every third derivative over a box: where it is, where it is at the middle, and where its derivatives are."""
-    ordered = tuple(index for index in over if sum(index) == 3)
-    numbers, larger = np.empty((len(ordered), 3)), np.full((len(ordered), size, 2), -1.0)
-    for k, index in enumerate(ordered):
-        numbers[k] = over.index(index), at.index(index) if index in at else -1, prod(map(factorial, index))
-        for p in range(size):
-            further = tuple(n + (q == p) for q, n in enumerate(index))
-            if further in over:
-                larger[k, p] = over.index(further), prod(map(factorial, further))
-    return numbers, larger, ordered

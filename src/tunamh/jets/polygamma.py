@@ -1,7 +1,7 @@
 """The derivatives of the logarithm of the gamma function, four of them at once, compiled.
 
-By ``psi(x) = psi(x + 1) - 1/x`` up to an argument of 12, and there by the asymptotic series (Abramowitz and Stegun 6.3.18
-and 6.4.11-14)
+By ``psi(x) = psi(x + 1) - 1/x`` up to an argument of 12, and there by the asymptotic series (Abramowitz and Stegun
+6.3.18 and 6.4.11-14)
 
     psi(x) ~ log x - 1/(2x) - sum_k B_2k / (2k x^2k),
 

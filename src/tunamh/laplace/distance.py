@@ -85,7 +85,21 @@ class LaplaceDistance:
 
     @property
     def line(self) -> str:
-        """One line for a summary."""
+        """One line about the approximation, for a person who would use it."""
+        return f"Laplace's approximation: {self._numbers}. {self.verdict}"
+
+    @property
+    def beside_draws(self) -> str:
+        """One line for a summary of exact draws: it speaks of the approximation, and never against the draws."""
+        if not self.off:
+            return self.line
+        return (
+            "These draws are exact. Laplace's approximation, which needs no sampling, would not be accurate enough "
+            f"here: {self._numbers}."
+        )
+
+    @property
+    def _numbers(self) -> str:
         j = int(np.abs(self.shift).argmax())
         bound = self.total_variation
         near = "" if bound is None else f"total variation distance at most {_bound(bound)}; "
@@ -96,8 +110,8 @@ class LaplaceDistance:
         else:
             spread, mean = f"the standard deviation is {self.ratio[0]:.2f} times Laplace's", "the mean is off by"
         return (
-            f"Laplace's approximation: {near}{mean} {abs(self.shift[j]):.2f} posterior standard deviations "
-            f"(Monte Carlo error {self.shift_error[j]:.2f}); {spread}. {self.verdict}"
+            f"{near}{mean} {abs(self.shift[j]):.2f} posterior standard deviations "
+            f"(Monte Carlo error {self.shift_error[j]:.2f}); {spread}"
         )
 
     @property

@@ -81,7 +81,8 @@ def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> 
     -------
     pandas.DataFrame
         One row for each row group: ``file``, ``row_group``, ``digest``, ``rows`` (the number of rows in the posterior),
-        ``forgotten`` (the number of forgotten rows), and the first and the last night with exactly these rows.
+        ``forgotten`` (the number of forgotten rows), and the first and the last night with exactly these rows. If rows
+        of a row group were forgotten, ``first`` is the night of the forgetting.
         ``attrs`` has the ``date``, the number of ``rows``, ``data`` (the fingerprint of the data, which the result of
         this run also has), and the conditions of `tunamh.forget`.
     """

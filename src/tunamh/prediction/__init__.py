@@ -1,11 +1,11 @@
 """Predictions from results: of new rows, and of the rows that a model was fitted to."""
 
+from ..formula.prior_summary import prior_summary
 from .comparison import compare
 from .leave_one_out import loo
 from .plot_prior import plot_prior_predictive
 from .predictions import predict
 from .prior_draws import prior_predictive
-from .prior_summary import prior_summary
 from .replication import replicate
 from .survival_plot import plot_survival
 

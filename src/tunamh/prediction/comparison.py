@@ -209,8 +209,10 @@ def notes(table: Any, found: LeftOut) -> list[str]:
 
 
 def _of_difference(best: str, name: str, line: Any) -> str:
+    from .elpd import two_digits
+
     apart, error = line["elpd_diff"], line["se_diff"]
-    told = f"elpd is {apart:,.1f} higher, standard error {error:,.2g}"
+    told = f"elpd is {apart:,.1f} higher, standard error {two_digits(error)}"
     if apart < _SMALL:
         return f"{best} and {name} predict about equally well: a difference below {_SMALL:.0f} is small ({told})."
     if apart < _CLEAR * error:

@@ -26,6 +26,8 @@ class LooEstimate(ELPDData):
     numbers: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     pointwise: np.ndarray = field(default_factory=lambda: np.empty(0))
     pointwise_k: np.ndarray = field(default_factory=lambda: np.empty(0))
+    own_family: bool = False
+    """Whether the family is a user's own, which may leave constants out."""
 
     @property
     def n_rows(self) -> int:
@@ -50,14 +52,26 @@ class LooEstimate(ELPDData):
 
     def __str__(self) -> str:
         exactly = "all" if self.rows == self.n_rows else f"{self.rows:,} of"
-        by = "" if self.rows == self.n_rows else f" ({self.subsampling_se:,.2g} by subsampling)"
+        by = "" if self.rows == self.n_rows else f" ({two_digits(self.subsampling_se)} by subsampling)"
         found = (
             f"elpd {self.elpd:,.1f}, standard error {self.se:,.1f}{by}: {exactly} {self.n_rows:,} rows left out one at "
             f"a time. Effective number of parameters: {self.p:,.1f}."
         )
-        return f"{found} {unreliable(self.large_k, self.good_k)}".rstrip()
+        own = _OF_OWN if self.own_family else ""
+        return " ".join(filter(None, (found, own, unreliable(self.large_k, self.good_k))))
 
     __repr__ = __str__
+
+
+_OF_OWN = (
+    "The family is your own: if its energy leaves constants out, elpd does so too, and can only be compared with "
+    "models of the same energy."
+)
+
+
+def two_digits(value: float) -> str:
+    """As few digits as say how large it is, without an exponent."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def unreliable(large: np.ndarray, limit: float) -> str:

@@ -105,4 +105,5 @@ def estimate_of(found: LeftOut, model: int, fitted: Fitted) -> LooEstimate:
         numbers=found.numbers,
         pointwise=found.exact[model],
         pointwise_k=k,
+        own_family=fitted.about["family"].get("name") is None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -22,9 +22,12 @@ from ..groups import GroupEffects
 from ..rows.source import level_positions
 from ..rows.table_source import TableBlock, Tables
 from ..tables.columns import Factor
-from ..tables.frames import Frame, column_names, frame_of_columns
+from ..tables.frames import Frame, column_names, complete_rows, frame_of_columns
 from ..tables.matrices import as_matrix, as_vector, refuse_non_finite
 from .fitted import Fitted
+
+KEEP = "keep"
+"""What is said of rows with missing values, of which a prediction is NaN."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Chunk:
     trials: np.ndarray | None
     y: np.ndarray | None = None
     stratum: np.ndarray | None = None
+    kept: np.ndarray | None = None
+    """Which of the rows that were given these are, where others have missing values."""
 
     @property
     def n_rows(self) -> int:
@@ -77,8 +82,10 @@ class NewRows:
         given: NewRowExtras,
         with_response: bool = False,
         effects: Effects = Effects.ALL,
+        missing: str | None = None,
     ):
         self.fitted, self.given, self.with_response, self.effects = fitted, given, with_response, effects
+        self.missing = missing
         self.user_table, formula = table, fitted.formula
         self.tables = table if isinstance(table, Tables) else None
         if formula is not None:
@@ -87,6 +94,10 @@ class NewRows:
             self.n_rows = self.table.n_rows
         elif self.tables is not None:
             raise TypeError("predictions for tables in blocks need a formula: make the target with tunamh.regression.")
+        elif missing == KEEP:
+            raise NotApplicable(
+                "missing='keep' is for models of tunamh.regression: leave rows with missing values out."
+            )
         else:
             self.plain = _plain_columns(fitted, table)
             self.n_rows = len(self.plain.whole)
@@ -103,8 +114,17 @@ class NewRows:
         self._refuse_missing_groups(formula)
         refuse_unknown(names, self.table.names)
         for start, part in self._parts(names, size):
-            values = formula.values(part, names, start)
-            yield self._from_formula(formula, values, slice(start, start + part.n_rows), more)
+            found = complete_rows(read(as_columns(part), names), part.n_rows)
+            if found.holes and self.missing != KEEP:
+                self._refuse_missing(next(iter(found.holes)), start + int(np.argmin(found.keep)))
+            values = Values(found.columns, found.n_rows, formula.states, start, found.numbers)
+            chunk = self._from_formula(formula, values, start + np.flatnonzero(found.keep), more)
+            yield replace(chunk, kept=found.keep) if found.holes else chunk
+
+    def _refuse_missing(self, name: str, row: int) -> None:
+        keep = Text.of(", or say ", ("missing='keep'", "--missing keep"), " (a prediction of NaN)")
+        where = f"column {name} has a missing value in row {row}: drop or fill such rows first"
+        raise FormulaError(Text.of(where, ("", "") if self.missing is None else (str(keep), keep.shell), "."))
 
     @cached_property
     def index(self) -> Any:
@@ -172,14 +192,14 @@ class NewRows:
             for first in range(0, table.n_rows, size):
                 yield start + first, table.take(slice(first, first + size), names)
 
-    def _from_formula(self, formula: FormulaModel, values: Values, which: slice, more: list[str]) -> Chunk:
+    def _from_formula(self, formula: FormulaModel, values: Values, which: np.ndarray, more: list[str]) -> Chunk:
         trials, counted = formula.beside.get("trials"), None
         if self.given.trials is not None:
             counted = _vector(self.given.trials, "trials", self.n_rows)[which]
         elif trials is not None and more:
             counted = values.numbers(trials)
         return Chunk(
-            which.start,
+            values.row(0) if len(which) else 0,
             formula.side.columns(values),
             formula.offset(values),
             {name: side.columns(values).dense() for name, side in formula.others.items()}

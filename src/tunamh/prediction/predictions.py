@@ -11,12 +11,13 @@ from .._arguments import explained, flag, number_between, shown, whole_number
 from ..errors import NotApplicable, Text
 from ..formula.errors import FormulaError, listed
 from .fitted import Fitted, Groups
-from .new_rows import Chunk, Effects, NewRowExtras, NewRows
+from .new_rows import KEEP, Chunk, Effects, NewRowExtras, NewRows
 from .times import TIME_KINDS, checked_times, of_times, refuse_without_times
 
 _NUMBERS_AT_ONCE = 4_000_000
 _KINDS = ("mean", "response", "linear", *TIME_KINDS)
 _NEW_LEVELS = ("error", "population", "draw")
+_MISSING = ("error", KEEP)
 
 
 @explained
@@ -35,6 +36,7 @@ def predict(
     groups: Any = None,
     predictors: Any = None,
     family: Any = None,
+    missing: str = "error",
     rng: Any = None,
 ) -> Any:
     """Predict new rows from the posterior of a regression.
@@ -72,6 +74,9 @@ def predict(
     family : optional
         Your own family (`tunamh.family`) again, because a result does not contain code. Only for ``"mean"`` and
         ``"response"``.
+    missing : "error" or "keep"
+        For rows with a missing value in a column that the formula needs: raise an error, or keep the row with NaN as
+        its prediction.
     rng : seed, optional
         For simulated responses and effects.
 
@@ -84,7 +89,11 @@ def predict(
         no ``mean`` and ``sd``: ``mode`` is the most frequent class, and there are quantiles only for ordered classes
         (`Ordinal`).
     """
-    for name, value, known in (("kind", kind, _KINDS), ("new_levels", new_levels, _NEW_LEVELS)):
+    for name, value, known in (
+        ("kind", kind, _KINDS),
+        ("new_levels", new_levels, _NEW_LEVELS),
+        ("missing", missing, _MISSING),
+    ):
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {shown(value)}.")
     wanted = None if draws is None else whole_number("draws", draws, 1)
@@ -93,12 +102,12 @@ def predict(
     fitted = Fitted.open(posterior, wanted, family)
     refuse_without_times(fitted, kind)
     effects = Effects.of(flag("include_group_specific", include_group_specific), new_levels)
-    rows = NewRows(fitted, new_data, NewRowExtras(offset, trials, groups, predictors), effects=effects)
+    rows = NewRows(fitted, new_data, NewRowExtras(offset, trials, groups, predictors), effects=effects, missing=missing)
     if kind == "response":
         rows.refuse_missing_trials()
     predictor = Predictor(fitted, new_levels, np.random.default_rng(rng))
     size = max(1, predictor.rows_at_once // (1 if at_times is None else len(at_times)))
-    found = [_chunk(predictor, chunk, kind, at, at_times) for chunk in rows.chunks(size)]
+    found = [_all_rows(_chunk(predictor, one, kind, at, at_times), one.kept) for one in rows.chunks(size)]
     return _as_xarray(found, fitted, kind, at, rows.index, at_times)
 
 
@@ -230,6 +239,22 @@ def _chunk(predictor: Predictor, chunk: Chunk, kind: str, at: list[float] | None
     with np.errstate(invalid="ignore"):
         ends = np.quantile(values, at, axis=0)
         return {"mean": values.mean(axis=0), "sd": values.std(axis=0)} | _by_quantile(at, ends)
+
+
+def _all_rows(found: Any, kept: np.ndarray | None) -> Any:
+    """With NaN for the rows that have missing values; of draws (draw, row) and of summaries (row)."""
+    if kept is None:
+        return found
+    if isinstance(found, dict):
+        return {name: _spread(values, kept, 0) for name, values in found.items()}
+    return _spread(found, kept, 1)
+
+
+def _spread(values: np.ndarray, kept: np.ndarray, axis: int) -> np.ndarray:
+    shape = (*values.shape[:axis], len(kept), *values.shape[axis + 1 :])
+    whole = np.full(shape, np.nan, dtype=None if values.dtype.kind in "biuf" else object)  # names of classes
+    whole[(slice(None),) * axis + (kept,)] = values
+    return whole
 
 
 def _chunk_of_classes(codes: np.ndarray, fitted: Fitted, at: list[float] | None) -> Any:

@@ -14,6 +14,7 @@ from ..formula.errors import FormulaError
 from ..groups import MixedModel
 from ..groups.covariance import correlations
 from ..groups.grouping import Grouping
+from ..priors.description import POSITIVE, PROBABILITIES
 from ..priors.independent import IndependentPrior
 from ..priors.laws import Laws
 from ..results.layout import layout_of
@@ -23,8 +24,6 @@ from .fitted import Fitted
 from .prior_laws import coefficients, draws_from
 from .replication import RESPONSES, replicated
 
-POSITIVE = ("scale", "df", "shape", "dispersion", "precision")
-PROBABILITIES = ("inflation", "positive")
 _MOST_TRIES = 1000
 
 

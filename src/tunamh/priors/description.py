@@ -18,6 +18,10 @@ from .laws import (
     Laws,
 )
 
+POSITIVE = ("scale", "df", "shape", "dispersion", "precision")
+PROBABILITIES = ("inflation", "positive")
+"""Further parameters of families, by what they can be."""
+
 
 def laws_in_words(laws: Laws, *, positive: bool = False) -> list[str]:
     """One text for each coordinate; ``positive``: of parameters that see one half of a symmetric law."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..results.convergence import ESS_PER_CHAIN, R_HAT_LIMIT
+from ..checking.check import FitCheck
+from ..results.convergence import ESS_PER_CHAIN, r_hat_limit
 from .metadata import Told, statistic
 from .numbers import Variable
 
@@ -25,6 +26,8 @@ class Check:
     name: str
     value: str
     text: str
+    section: str = "trust"
+    """Of the page, in which the details are."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,29 @@ def checks_of(posterior: Any, stats: Any, variables: list[Variable], told: Told)
     found = [
         *_broken(variables),
         _exactness(told),
-        *_convergence(worst_of(variables), chains, draws),
+        *_convergence(worst_of(variables), chains, draws, sum(one.size for one in variables)),
         *_stuck(posterior),
     ]
     found += [_laplace(told), *_sampler(stats), *_stopped(told)]
     return found
 
 
-def verdict(checks: list[Check]) -> Check:
-    """One sentence above all others."""
+def verdict(checks: list[Check], fit: FitCheck | None = None) -> Check:
+    """One sentence above all others: first of the run, then, where the data were given, of the model."""
+    of_run = _of_run(checks)
+    if fit is None:
+        return of_run
+    if fit.ok or of_run.state in (BAD, LOOK):
+        return replace(of_run, text=f"{of_run.text} Fit of the model: {_lower(fit.verdict)}")
+    name = "The draws can be used, but look at the fit of the model"
+    return Check(LOOK, name, "", f"{of_run.text} {fit.verdict}", "fit")
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _of_run(checks: list[Check]) -> Check:
     bad = [check.name for check in checks if check.state == BAD]
     look = [check.name for check in checks if check.state == LOOK]
     if bad:
@@ -75,7 +92,7 @@ def verdict(checks: list[Check]) -> Check:
     if any(check.state == UNKNOWN for check in checks):
         missing = _listed([check.name for check in checks if check.state == UNKNOWN])
         return Check(UNKNOWN, "No check found a problem, but some checks are not possible", "", f"Not told: {missing}.")
-    return Check(GOOD, "No check found a problem with these draws", "", "Every check below is passed.")
+    return Check(GOOD, "No check found a problem with these draws", "", "Every check of the run is passed.")
 
 
 def _exactness(told: Told) -> Check:
@@ -91,15 +108,16 @@ def _exactness(told: Told) -> Check:
     return Check(LOOK, "Exactness", "inexact", text)
 
 
-def _convergence(worst: Worst | None, chains: int, draws: int) -> list[Check]:
+def _convergence(worst: Worst | None, chains: int, draws: int, parameters: int) -> list[Check]:
     if worst is None:
         text = f"{draws:,} draws per chain are too few for this check, or some are not finite."
         return [Check(UNKNOWN, "R-hat", "not known", text), Check(UNKNOWN, "Effective draws", "not known", text)]
     of_r_hat, of_ess = worst.names
-    state = GOOD if worst.r_hat <= R_HAT_LIMIT else LOOK if worst.r_hat <= _HOPELESS_R_HAT else BAD
+    limit = r_hat_limit(draws, chains, parameters)
+    state = GOOD if worst.r_hat <= limit else LOOK if worst.r_hat <= _HOPELESS_R_HAT else BAD
     shown = f"{worst.r_hat:.3f}" if worst.r_hat < 10 else f"{worst.r_hat:.3g}"
     text = (
-        f"The largest R-hat of all parameters, that of {of_r_hat}. If it is at most {R_HAT_LIMIT}, the chains agree."
+        f"The largest R-hat of all parameters, that of {of_r_hat}. If it is at most {limit:.3g}, the chains agree."
         + ("" if state == GOOD else " Run longer: more draws=, tune= or thin=.")
     )
     r_hat = Check(state, "R-hat", shown, text)
@@ -143,7 +161,7 @@ def _laplace(told: Told) -> Check:
         return Check(NOTE, name, "not measured", text)
     bound = told.laplace.total_variation
     value = "measured" if bound is None else f"at most {max(0.01, math.ceil(100 * bound - 1e-9) / 100):.2f}"
-    return Check(NOTE, name, value, told.laplace.line)  # it speaks of the approximation, not of the run
+    return Check(NOTE, name, value, told.laplace.beside_draws)  # it speaks of the approximation, not of the run
 
 
 def _sampler(stats: Any) -> list[Check]:

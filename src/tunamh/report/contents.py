@@ -109,7 +109,7 @@ def contents_of(tree: Any, *, title: str | None, level: float, fit: FitCheck | N
         table=table_of(main, told, level),
         response=response_effects(tree, level),
         effects=effects_of(tree, variables, level),
-        verdict=verdict(checks),
+        verdict=verdict(checks, fit),
         checks=checks,
         traces=_traces(posterior, variables),
         laplace=None if told.laplace is None else strip(told.laplace.shift, WIDEST),

@@ -31,6 +31,7 @@ def _template() -> Any:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["short"] = short
+    environment.filters["ends"] = ends
     environment.filters["minus"] = lambda number: str(number).replace("-", "\N{MINUS SIGN}")
     environment.globals.update(generator=Markup(GENERATOR), safe=Markup)
     return environment.from_string(_text("page.html"))
@@ -39,6 +40,12 @@ def _template() -> Any:
 def short(label: str) -> str:
     """A long name by both its ends, of which the last tells more."""
     return label if len(label) <= _LONG else f"{label[:12]}…{label[-(_LONG - 13) :]}"
+
+
+def ends(label: str) -> tuple[str, str]:
+    """The name of a column and what is said of it, such as a level: where there is little room the name is cut."""
+    at = label.rfind(": ") if ": " in label else label.find("[") if label.endswith("]") else -1
+    return (label[:at], label[at:]) if at > 0 else (label, "")
 
 
 def _policy() -> str:

@@ -68,7 +68,8 @@ def _rows(table: Any) -> list[Interval]:
     found = []
     for k, row in enumerate(table.to_dict("records")):
         of_class = f" ({row['class']})" if "class" in row else ""
-        own = row["contrast"] if row["variable"] in row["contrast"] else f"{row['variable']}: {row['contrast']}"
+        name, of_step = row["variable"], f"({row['variable']} + 1 sd) - {row['variable']}"
+        own = f"{name}: +1 sd" if row["contrast"] == of_step else f"{name}: {row['contrast']}"
         half, ends = (float(halves[k, 0]), float(halves[k, 1])), (float(row[low]), float(row[high]))
         found.append(Interval(f"{own}{of_class}", float(row["mean"]), half, ends, "effects"))
     return found

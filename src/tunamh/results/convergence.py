@@ -25,6 +25,7 @@ from ..errors import Text
 
 R_HAT_LIMIT = 1.01
 ESS_PER_CHAIN = 100
+_HIGHEST_LIMIT = 1.02
 FEWEST_TO_JUDGE = 100  # draws per chain, below which R-hat is noise
 
 _TAILS = 0.05, 0.95
@@ -34,6 +35,20 @@ _SUSPECTS = 16  # of them by each coarse rule
 _SLOWEST = 6  # by draws side by side, of which all draws are looked at
 _MOST_VALUES = 400_000  # of the worst parameter alone
 _MOST_NAMED = 6  # parameters in one sentence
+
+
+def r_hat_limit(draws: int, chains: int, parameters: int) -> float:
+    """The largest R-hat that is no sign of a failure: 1.01, or up to 1.02 where few draws give more by chance.
+
+    With ``m`` halves of chains of ``n`` independent draws each, ``R-hat^2 = (n - 1) / n + F / n`` with ``F`` a
+    chi-square of ``m - 1`` degrees of freedom over these. Of all parameters, for draws and for their distances from the
+    median, ``F`` exceeds the value that is used here in one run of a hundred.
+    """
+    from scipy.special import chdtri
+
+    halves, n = 2 * chains, max(1, draws // 2)
+    largest = float(chdtri(halves - 1, 0.01 / (2 * max(1, parameters)))) / (halves - 1)
+    return min(max(R_HAT_LIMIT, float(np.sqrt((n - 1 + largest) / n))), _HIGHEST_LIMIT)
 
 
 class Convergence(NamedTuple):
@@ -52,8 +67,13 @@ class Convergence(NamedTuple):
     tail_ess: float = np.inf
     tail_ess_of: int = 0
 
-    def complaint(self, names: list[str], draws: int) -> str | None:
-        """What a person must be told, if anything."""
+    @property
+    def worst(self) -> set[int]:
+        """The parameters that are worst by any rule."""
+        return {self.r_hat_of, self.ess_of, self.tail_ess_of}
+
+    def complaint(self, names: list[str], draws: int, cause: str = "") -> str | None:
+        """What a person must be told, if anything; ``cause`` is a sentence about it."""
         if self.stuck:
             which = f"chain{'s' * (len(self.stuck) > 1)} {', '.join(map(str, self.stuck))}"
             return (
@@ -67,9 +87,11 @@ class Convergence(NamedTuple):
             more = len(self.frozen) - _MOST_NAMED
             named += f" and {more:,} more" if more > 0 else ""
             faults.append(f"{named} never moved ({draws:,} identical draws in at least one chain)")
-        if self.r_hat > R_HAT_LIMIT and not self._is_frozen(self.r_hat_of):
-            shown = f"{self.r_hat:.3f}" if self.r_hat < 1.1 else f"{self.r_hat:.2f}"
-            faults.append(f"R-hat {shown} for {names[self.r_hat_of]}, where {R_HAT_LIMIT} is the limit")
+        limit = r_hat_limit(draws, self.chains, len(names))
+        if self.r_hat > limit and not self._is_frozen(self.r_hat_of):
+            digits = 4 if self.r_hat - limit < 0.001 else 3 if self.r_hat < 1.1 else 2
+            shown = f"{self.r_hat:.{digits}f}"
+            faults.append(f"R-hat {shown} for {names[self.r_hat_of]}, where {limit:.3g} is the limit")
         if self.ess < ESS_PER_CHAIN * self.chains and not self._is_frozen(self.ess_of):
             name = names[self.ess_of]
             faults.append(f"{self.ess:,.0f} effective draws of {name}, where {ESS_PER_CHAIN} per chain are wanted")
@@ -81,6 +103,7 @@ class Convergence(NamedTuple):
         return Text.of(
             f"the chains have not converged: {'; '.join(faults)}. Run longer (",
             ("draws=, thin=, tune=); tunamh.summary(posterior) shows the parameters.", "--draws, --tune)."),
+            cause,
         )
 
     def _is_frozen(self, j: int) -> bool:

@@ -8,11 +8,26 @@ from typing import Any
 import pandas as pd
 
 
+class CutTable(pd.DataFrame):
+    """What is cut out of a summary: a table that shows all its columns, however narrow the terminal."""
+
+    @property
+    def _constructor(self) -> Any:
+        return CutTable
+
+    def __repr__(self) -> str:
+        return self.to_string(max_rows=pd.get_option("display.max_rows"))
+
+
 class SummaryTable(pd.DataFrame):
     """A table of which the lines ``attrs["notes"]`` are shown below; what is cut out of it is a plain table.
 
     ``attrs["decimals"]`` says for each column how many decimals of its numbers are shown.
     """
+
+    @property
+    def _constructor(self) -> Any:
+        return CutTable
 
     @property
     def _notes(self) -> list[str]:

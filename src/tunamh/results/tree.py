@@ -55,9 +55,8 @@ def summary(tree: Any, **settings: Any) -> Any:
     table.attrs["decimals"] = decimals
     table.attrs["notes"] = [left_out] if left_out else []
     if distance is not None:
-        table.attrs["laplace"] = distance.line
-        exact = " The draws of this table are exact, even if the approximation is not accurate." if distance.off else ""
-        table.attrs["notes"].append(distance.line + exact)
+        table.attrs["laplace"] = distance.beside_draws
+        table.attrs["notes"].append(distance.beside_draws)
     return table
 
 

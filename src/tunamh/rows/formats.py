@@ -26,6 +26,7 @@ def open_rows(
     memory: Any = "2GiB",
     cache: Any = None,
     new_levels: str = "grow",
+    scratch: Any = None,
 ) -> InPieces:
     """Open tables that are read block by block: files, a list of blocks, or the data of a cluster.
 
@@ -56,6 +57,9 @@ def open_rows(
     new_levels : "grow" or "refuse"
         With ``cache``, if a new file has a level that no earlier file had: add a coefficient for this level, or raise
         an error.
+    scratch : str or path, optional
+        A folder on a fast disk. If the rows of a model with groups do not fit into ``memory``, the model keeps its
+        large arrays in files there. They are mapped into memory, and deleted with the model (docs/tall-data.md).
 
     Returns
     -------
@@ -77,18 +81,28 @@ def open_rows(
         raise TypeError(f"columns must be a list of names, got {columns!r}: write [{columns!r}].")
     reading = Reading(None if columns is None else tuple(columns), change)
     settings: dict[str, Any] = {"executor": executor, "memory": limit}
+    folder = None if scratch is None else _folder(scratch)
     kept = None if cache is None else cache_asked(rows, reader, change, cache, new_levels)
     if type(rows).__module__.partition(".")[0] in ("dask", "dask_expr"):
         from .dask_frames import dask_tables
 
-        return dask_tables(rows, reading, **settings)
+        return dask_tables(rows, reading, **settings).with_scratch(folder)
     if reader is None and _are_paths(rows):
         from .parquet import parquet_tables
 
-        return parquet_tables(rows, reading, **settings).with_cache(kept)
+        return parquet_tables(rows, reading, **settings).with_cache(kept).with_scratch(folder)
     from .blocks import block_tables
 
-    return block_tables(rows, reader, reading, **settings)
+    return block_tables(rows, reader, reading, **settings).with_scratch(folder)
+
+
+def _folder(scratch: Any) -> str:
+    if not isinstance(scratch, str | os.PathLike):
+        raise TypeError(f"scratch must be a folder, got {shown(scratch)}.")
+    folder = os.path.abspath(os.fspath(scratch))
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise ValueError(f"scratch must be a folder that you may write to, and {folder!r} is none: make it first.")
+    return folder
 
 
 def cache_asked(rows: Any, reader: Any, change: Any, cache: Any, new_levels: str) -> CacheAsked:

@@ -16,16 +16,23 @@ from ..tables.frames import Frame, count_rows
 from ..tables.numbers import is_single
 from .named_columns import usable_column
 from .passes import with_progress
+from .pieces import scratch_of
 from .table_source import TableBlock, Tables
 
 Result = TypeVar("Result")
 
 _COPIES = 3  # of a column at most at once: as it is read, joined or in a matrix, and packed
+_NOT_IN_FILES = 60  # bytes of a row beside its columns, where large arrays are in files
 _BESIDE = 90  # bytes of a packed row besides: its bound, the centre's numbers, its law; both measured, 1 to 4 columns
 
 
 def fits(
-    tables: Tables, columns: Sequence[str], *, numbers: int = 0, more: int = 0, needed_by: str | None = None
+    tables: Tables,
+    columns: Sequence[str],
+    *,
+    numbers: int = 0,
+    more: int = 0,
+    needed_by: str | None = None,
 ) -> bool:
     """Whether these columns may be held, as they are and packed, in the memory that the source allows.
 
@@ -34,19 +41,44 @@ def fits(
     """
     if tables.memory is None:
         return True
-    first = tables.first(columns).table
-    as_read = sum(4 if is_single(first[name]) else 8 for name in columns)
-    size = tables.n_rows * (_COPIES * max(as_read, 8 * numbers) + _BESIDE + more)
+    size = _needed(tables, columns, numbers, more)
     if size <= tables.memory:
+        return True
+    own = tables.n_rows * (_COPIES * _as_read(tables, columns) + _NOT_IN_FILES)
+    if more and scratch_of(tables) is not None and own <= tables.memory:
         return True
     if needed_by is not None:
         raise NotApplicable(
             f"{needed_by} need all rows in memory: {tables.n_rows:,} rows of {len(columns)} columns take about "
             f"{size:,} bytes, as they are read and packed, and {tables.memory:,} are allowed. Give open_rows "
             f"memory='{-(-size // 10**6)}MB' (at the shell --memory {-(-size // 10**6)}MB) if the machine has it, or "
-            "fewer rows (change=) or columns."
+            f"fewer rows (change=) or columns.{_in_files(own) if more else ''}"
         )
     return False
+
+
+def _in_files(own: int) -> str:
+    return (
+        f" With scratch='a folder on a fast disk' most of that goes into files, and memory='{-(-own // 10**6)}MB' "
+        "will do, with a few hundred bytes more for every group."
+    )
+
+
+def folder_of_rows(tables: Tables, columns: Sequence[str], *, numbers: int = 0, more: int = 0) -> str | None:
+    """Where the large arrays of a model with groups go; None: into memory, where all of them fit."""
+    folder, memory = scratch_of(tables), tables.memory
+    if folder is None or memory is None or _needed(tables, columns, numbers, more) <= memory:
+        return None
+    return folder
+
+
+def _needed(tables: Tables, columns: Sequence[str], numbers: int, more: int) -> int:
+    return tables.n_rows * (_COPIES * max(_as_read(tables, columns), 8 * numbers) + _BESIDE + more)
+
+
+def _as_read(tables: Tables, columns: Sequence[str]) -> int:
+    first = tables.first(columns).table
+    return sum(4 if is_single(first[name]) else 8 for name in columns)
 
 
 def every_block(tables: Tables, read: Callable[[TableBlock], Result], columns: Sequence[str]) -> Iterator[Result]:

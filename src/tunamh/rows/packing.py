@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..process.scratch import large
+
 _CACHE_LINE = 64
 _ROW_MULTIPLE = 4  # float64 numbers: 32 bytes
 
@@ -16,7 +18,7 @@ _ROW_MULTIPLE = 4  # float64 numbers: 32 bytes
 def packed_rows(n_rows: int, n_columns: int) -> np.ndarray:
     """An uninitialised float64 matrix, aligned, its columns padded with zeros."""
     width = -(-n_columns // _ROW_MULTIPLE) * _ROW_MULTIPLE
-    raw = np.empty(n_rows * width * 8 + _CACHE_LINE, dtype=np.uint8)
+    raw = large(n_rows * width * 8 + _CACHE_LINE, np.uint8)
     shift = -raw.ctypes.data % _CACHE_LINE
     rows = raw[shift : shift + n_rows * width * 8].view(np.float64).reshape(n_rows, width)
     rows[:, n_columns:] = 0.0

@@ -103,6 +103,13 @@ class InPieces:
 
     cache: CacheAsked | None = None
 
+    scratch: str | None = None
+
+    def with_scratch(self, folder: str | None) -> InPieces:
+        """The same tables, of which a model with groups keeps large arrays in files of a folder."""
+        self.scratch = folder
+        return self
+
     def with_cache(self, cache: CacheAsked | None) -> InPieces:
         """The same tables, of which a formula's model keeps what it computes in a folder."""
         self.cache = cache
@@ -131,6 +138,11 @@ class InPieces:
 def has_cache(tables: Any) -> bool:
     """Whether what is computed of these tables is to be kept in a folder."""
     return isinstance(tables, InPieces) and tables.cache is not None
+
+
+def scratch_of(tables: Any) -> str | None:
+    """The folder for large arrays, if there is one."""
+    return tables.scratch if isinstance(tables, InPieces) else None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import numbers
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -150,14 +151,15 @@ class Unreadable(Exception):
         self.kind, self.column = kind, column
         known = _OF_ONE.get("X" if what.startswith("predictors[") else what, {})
         advice = known.get(kind) or _ADVICE.get(kind, "every value must be a number")
-        self.advice = advice.format(example=f"{what} == {_first(values)!r}")
+        self.advice = advice.format(example=f"{what} == {_last(values)!r}")
         super().__init__(f"{kind}: {self.advice}")
 
 
-def _first(values: Any) -> Any:
-    """The first value of a column, as plain Python has it."""
-    first = next(iter(values), "yes")
-    return first.item() if isinstance(first, np.generic) else first
+def _last(values: Any) -> Any:
+    """The last of the first values in the order of their text, as plain Python has it: of no and yes it is yes."""
+    some = [one for one in islice(iter(values), 1000) if not is_missing(one)]
+    last = max(some, key=str, default="yes")
+    return last.item() if isinstance(last, np.generic) else last
 
 
 def kind_of_value(value: Any) -> str:

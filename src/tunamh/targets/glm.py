@@ -11,7 +11,7 @@ import numpy as np
 from .._arguments import explained
 from ..compiled import Part
 from ..priors import Flat, ReadyPrior, as_prior
-from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
+from ..priors.laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready
 from ..priors.mixtures import mixture_of_laws
 from ..process.stages import announce
 from .base import Expansion, PackedRows, checked_temper
@@ -49,8 +49,8 @@ from .search.rivals import rival_modes
 Result = TypeVar("Result")
 
 _CHANGE_PLACES = (
-    "Where predictors can change places, as the two laws of a mixture can, tell them apart: give them different priors, "
-    "or write one as another plus exp(difference). Else the model does not fit: look at the residuals."
+    "Where predictors can change places, as the two laws of a mixture can, tell them apart: give them different "
+    "priors, or write one as another plus exp(difference). Else the model does not fit: look at the residuals."
 )
 
 _ROWS_FOR_MANY_STARTS = 2000
@@ -289,14 +289,20 @@ class GLM(Regression):
         return dependent_columns(self)
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
-        """Return groups of collinear columns among the user's columns, for any prior."""
-        rows = self.user_rows
+        """Return groups of collinear columns among the user's columns, for any prior.
+
+        Columns whose prior has an unknown scale, wiggles of curves, may depend on others: their prior tells them apart.
+        """
+        rows, mixture = self.user_rows, self.coefficient_prior.mixture
+        d = rows.design.dim
+        scaled = mixture.mixed if mixture is not None and mixture.few else np.zeros(d, bool)
+        known = np.where(scaled[:d], NORMAL, FLAT)  # those of every class are alike
         probe = self.on_observations(
             rows,
-            dim=rows.design.dim,
+            dim=d,
             chain_names=column_names(rows),
             prior=Flat(),
-            _prior=Flat().bind(rows.design.dim),
+            _prior=ready(Laws(known.astype(float), np.zeros(d), np.ones(d), np.ones(d))),
             known_columns=self.columns if rows is self.observations else None,
         )
         return dependent_columns(probe)
@@ -306,7 +312,8 @@ class GLM(Regression):
         return _CHANGE_PLACES if self.user_family.named_predictors else super().several_modes_mean
 
     def remarks(self) -> list[str]:
-        return censoring_told(self.user_rows)
+        of_formula = [] if self.formula is None else self.formula.remarks(self.n_rows)
+        return [*of_formula, *censoring_told(self.user_rows)]
 
     def separating_direction(self) -> np.ndarray | None:
         """Return a direction along which the energy never rises; None if there is none.
@@ -411,6 +418,10 @@ class GLM(Regression):
         """With its family, unless the target's own name says it."""
         family = f"{self.user_family!r}, " if type(self) is GLM else ""
         return f"{type(self).__name__}({family}{self._about})"
+
+    def __str__(self) -> str:
+        """For people, in several lines, if the regression was made from a formula."""
+        return repr(self) if self.formula is None else self.formula.described(self)
 
     # --------------------------------------------------------------------------------------------- what it offers
 

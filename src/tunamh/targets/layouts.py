@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compiled import helper
 from ..compiled.layouts import FLAG, NUMBER, WHOLE, Layout, float32, int32
+from ..process.scratch import concatenated
 
 OWN = 1
 """Where a target's own numbers begin; before them, where the expansion's do (0: there is none)."""
@@ -24,7 +25,7 @@ RUNGS = 4
 def pack_hyper(own: Sequence[float] | np.ndarray, expansion: np.ndarray | None = None) -> np.ndarray:
     """The vector of a target with these numbers of its own."""
     begins = 0.0 if expansion is None else OWN + len(own)
-    found = np.concatenate([[begins], own, [] if expansion is None else expansion])  # in memory once
+    found = concatenated([[begins], own, [] if expansion is None else expansion])  # in memory once
     found.flags.writeable = False
     return found
 

@@ -1,7 +1,7 @@
 """What a block of rows with K linear predictors each contributes: compiled functions of packed rows, for every family.
 
-Predictor ``k`` of row ``b`` of a block is ``eta[k * stride + b]``. Behind the K predictors, ``eta`` has the columns of the
-data that the energy is given: they do not move.
+Predictor ``k`` of row ``b`` of a block is ``eta[k * stride + b]``. Behind the K predictors, ``eta`` has the columns of
+the data that the energy is given: they do not move.
 """
 
 from __future__ import annotations

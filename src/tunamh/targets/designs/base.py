@@ -17,8 +17,8 @@ class DesignNumbers(NamedTuple):
 
     Columns in single precision (``single``) lie two in the place of one other number, positions too. ``width`` is what
     all of them take, in numbers of double precision, with the offset (``shifted``) at their end: the response comes
-    next. ``predictors`` is K, the number of linear predictors of a row, which are sums of ``terms`` terms. Behind these,
-    ``known`` columns of the data are handed to the energy as they are.
+    next. ``predictors`` is K, the number of linear predictors of a row, which are sums of ``terms`` terms. Behind
+    these, ``known`` columns of the data are handed to the energy as they are.
     """
 
     width: Any

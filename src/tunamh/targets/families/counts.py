@@ -11,12 +11,21 @@ from .response_checks import refuse_where
 _MOST = 1e15  # beyond this not every whole number is a float
 
 
+def _advice(y: np.ndarray) -> str:
+    """What to do about responses that are not counts."""
+    if np.any(y != np.floor(y)):
+        return "for amounts that are not whole take Gamma() or LogNormal(), for numbers of any sign Gaussian()"
+    if np.any(y < 0):
+        return "correct a negative count, or make it missing if it is a code; for differences of counts take Gaussian()"
+    return ""
+
+
 class OfCounts:
     """Responses that are counts: whole numbers from 0 on."""
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
-        refuse_where(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})")
+        refuse_where(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})", _advice(y) if wrong.any() else "")
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return whether the energy of a row is unbounded for large and for small predictors of the mean.

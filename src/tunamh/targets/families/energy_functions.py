@@ -183,16 +183,17 @@ def likelihood_of(
     if check is not None and not callable(check):
         raise TypeError(f"check must be a function check(y) that raises a ValueError, got {shown(check)}.")
     convex = False if convex is None else flag("convex", convex)
-    copies, call = copies_of(energy), arguments.call
+    copies = copies_of(energy)
     traced, made = arguments.in_order(copies.traced), copies.made
-    parts = made.get(("parts", arguments))
+    key = f"parts {arguments}"
+    parts = made.get(key)
     if parts is None or rows is not None:
         from .energy_audit import audit
 
         audited = audit(traced, arguments, rows)
         parts = parts or compiled_parts(copies, arguments)
         audited.compare(parts[0])
-        made["parts", arguments] = parts
+        made[key] = parts
     one = alone and len(arguments.predictors) == 1 and not arguments.known
     kind = OneFunction if one else MultiPredictorFunction
     label = energy.__name__ if name is None else str(name)

@@ -13,6 +13,8 @@ from .response_checks import refuse_where
 from .responses import ResponseDistribution
 from .trials import as_fractions, as_two_rows
 
+_LOOKED_AT = 10_000  # rows, of which two values are looked for
+
 
 class LabelFamily(Family):
     """A family of labels 0 and 1, or of ``k`` successes in ``n`` trials."""
@@ -27,10 +29,8 @@ class LabelFamily(Family):
             outside = ~((y >= 0) & (y <= 1))
             refuse_where(outside, y, "lie between 0 and 1", "give successes over trials", "fractions")
         else:
-            advice = "code the two classes as 0 and 1"
-            if np.all((y >= 0) & (y <= 1)):
-                advice = "give successes, and their number of trials as trials="
-            refuse_where((y != 0) & (y != 1), y, "be 0 or 1", advice, "labels")
+            wrong = (y != 0) & (y != 1)
+            refuse_where(wrong, y, "be 0 or 1", _advice(y) if wrong.any() else "", "labels")
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
         """Return rows for ``k`` successes in ``n`` trials.
@@ -50,6 +50,20 @@ class LabelFamily(Family):
         from .response_distributions import Labels
 
         return Labels(self.link.mean)
+
+
+def _advice(y: np.ndarray) -> str:
+    """What to do about responses that are not 0 or 1: what they look like says it."""
+    if np.all((y >= 0) & (y <= 1)):
+        return "give successes, and their number of trials as trials="
+    if len(np.unique(y[:_LOOKED_AT])) <= 2:
+        return "code the two classes as 0 and 1"
+    if np.all((y >= 0) & (y == np.floor(y))):
+        return (
+            "for counts take Poisson() or NegativeBinomial(), for the codes of several classes Categorical() or "
+            "Ordinal()"
+        )
+    return "for measurements take Gaussian() or StudentT(), for positive amounts also Gamma() or LogNormal()"
 
 
 class LinearInLabel(LabelFamily):

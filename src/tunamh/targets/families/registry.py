@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._arguments import explain_constructors, shown
+from ..._arguments import explain_constructors, is_meant, shown
 from .base import BaseFamily, Family, Responses
 
 FAMILIES: dict[str, type[BaseFamily]] = {}
@@ -41,6 +41,33 @@ _SAME = {
 }
 """What other libraries call a family."""
 
+_NEAR = {
+    "logit": "logistic",
+    "logreg": "logistic",
+    "binary": "logistic",
+    "linear": "gaussian",
+    "lm": "gaussian",
+    "ols": "gaussian",
+    "student": "student-t",
+    "robust": "student-t",
+    "softmax": "categorical",
+    "mlogit": "categorical",
+    "polr": "ordinal",
+    "count": "poisson",
+    "nb": "negative-binomial",
+    "nb2": "negative-binomial",
+    "negbin": "negative-binomial",
+    "negbinom": "negative-binomial",
+    "nbinom": "negative-binomial",
+    "zip": "zero-inflated-poisson",
+    "zinb": "zero-inflated-negative-binomial",
+    "cox": "piecewise-exponential",
+    "coxph": "piecewise-exponential",
+    "aft": "weibull",
+    "survival": "weibull",
+}
+"""Words that are no family's, but as good as: they are asked about, not taken."""
+
 
 def family_by_word(word: str) -> BaseFamily:
     """A family by its word, such as ``"logistic"`` or ``"negative-binomial"``; raises a ValueError for others."""
@@ -49,7 +76,9 @@ def family_by_word(word: str) -> BaseFamily:
     tight = {one.replace("-", ""): one for one in known}
     found = plain if plain in known else _SAME.get(plain, tight.get(plain.replace("-", "")))
     if found is None:
-        raise ValueError(f"there is no family {word!r}; known are {listed_by_responses()}.")
+        tightly = plain.replace("-", "")
+        hint = f" Is {_NEAR[tightly]} meant?" if tightly in _NEAR else is_meant(plain, [*known, *_SAME])
+        raise ValueError(f"there is no family {word!r}.{hint} Known are {listed_by_responses()}.")
     return known[found]()
 
 

@@ -37,7 +37,9 @@ def refuse_where(wrong: np.ndarray, y: np.ndarray, wanted: str, advice: str = ""
 
 
 def check_positive(y: np.ndarray) -> None:
-    refuse_where(~(y > 0), y, "be positive")
+    wrong = ~(y > 0)
+    advice = "for numbers of any sign take Gaussian() or StudentT()" if wrong.any() and np.any(y < 0) else ""
+    refuse_where(wrong, y, "be positive", advice)
 
 
 def check_proportions(y: np.ndarray) -> None:

@@ -24,8 +24,8 @@ from .user_responses import UserResponses
 class UserFamily(BaseFamily):
     """Rows of several predictors: the first is ``x.theta``, each other one number for all rows, or columns of its own.
 
-    By ``GLM(..., predictors={"zeta": Z})`` the parameter ``zeta`` of the energy is ``z.gamma``. Columns of the data that
-    the energy is given as they are come in the same way, by their names.
+    By ``GLM(..., predictors={"zeta": Z})`` the parameter ``zeta`` of the energy is ``z.gamma``. Columns of the data
+    that the energy is given as they are come in the same way, by their names.
     """
 
     main = True
@@ -112,8 +112,8 @@ def _refuse_no_column(observations: Observations, name: str) -> None:
     keys = list(observations.described)
     if name not in keys:
         raise ValueError(
-            f"the energy is given the column {name} of the data, which is not there: give predictors={{{name!r}: ...}}, "
-            "one number per row."
+            f"the energy is given the column {name} of the data, which is not there: give "
+            f"predictors={{{name!r}: ...}}, one number per row."
         )
     dim = observations.others[keys.index(name)].dim
     if dim != 1:

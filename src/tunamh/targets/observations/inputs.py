@@ -88,7 +88,7 @@ def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemor
     if offset is not None:
         design = DesignWithOffset(design, offset)
     for name in family.data_columns:
-        if np.ndim(tables.get(name)) == 1:
+        if name in tables and np.ndim(tables[name]) == 1:
             tables[name] = as_vector(tables[name], f"predictors[{name!r}]", n_rows)[:, None]
     given_columns = [as_design(table, f"predictors[{name!r}]") for name, table in tables.items()]
     for (one, _), name in zip(given_columns, beside.predictors or {}, strict=True):

@@ -1,9 +1,10 @@
 """Modes that one search may miss: descents on a sample of the rows, from fits to tiny random subsamples.
 
 For regressions whose energies are not known to be convex: users' own, and those with an unknown scale, dispersion,
-shape or degrees of freedom. Models without columns of their own have `spread_starts`. Of others, rows say which predictors they would like best, by their responses or by their energies
-themselves; a fit to as many rows as there are coefficients is right whenever all of these rows are good (Rousseeuw
-1984). Of these fits every one is followed that is lower than all its neighbours.
+shape or degrees of freedom. Models without columns of their own have `spread_starts`. Of others, rows say which
+predictors they would like best, by their responses or by their energies themselves; a fit to as many rows as there are
+coefficients is right whenever all of these rows are good (Rousseeuw 1984). Of these fits every one is followed that is
+lower than all its neighbours.
 """
 
 from __future__ import annotations

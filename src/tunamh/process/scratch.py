@@ -1,0 +1,56 @@
+"""Large arrays in files that are mapped into memory, where a source says that there is too little of it for them.
+
+The system reads and writes their pages, and takes the memory of those that are not used. A file has no name: the disk
+is free again when the array is, or when the process ends in whatever way.
+"""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+_SMALL = 1 << 22
+"""Bytes up to which an array is in memory in any case."""
+
+_FOLDER: ContextVar[str | None] = ContextVar("folder of large arrays", default=None)
+
+
+@contextmanager
+def large_arrays_in(folder: str | None) -> Iterator[None]:
+    """Within the block, `large` arrays are in files of this folder; None: in memory, as ever."""
+    token = _FOLDER.set(folder)
+    try:
+        yield
+    finally:
+        _FOLDER.reset(token)
+
+
+def folder_in_force() -> str | None:
+    """That of the innermost `large_arrays_in`."""
+    return _FOLDER.get()
+
+
+def large(shape: int | Sequence[int], dtype: Any = np.float64) -> np.ndarray:
+    """An array that is not initialised, on a page of its own if it is in a file."""
+    folder, kind = _FOLDER.get(), np.dtype(dtype)
+    shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    count = int(np.prod(shape, dtype=np.int64))
+    size = count * kind.itemsize
+    if folder is None or size <= _SMALL:
+        return np.empty(shape, kind)
+    with tempfile.TemporaryFile(dir=folder, prefix="tunamh-") as file:
+        file.truncate(size)
+        mapped = mmap.mmap(file.fileno(), size)
+    return np.frombuffer(mapped, kind, count).reshape(shape)
+
+
+def concatenated(parts: Sequence[Any]) -> np.ndarray:
+    """The vectors one behind the other, as a `large` one."""
+    arrays = [np.asarray(part, dtype=np.float64) for part in parts]
+    return np.concatenate(arrays, out=large(sum(len(array) for array in arrays)))

@@ -572,20 +572,25 @@ def true_model_first() -> str:
 
 def living_data() -> str:
     """The next day beside a fresh run, and what a year of nights read and showed."""
-    report, others = results("living"), {name: results(name) for name in ("living_drift", "living_still")}
+    report, others = (
+        results("living"),
+        {name: results(name) for name in ("living_drift", "living_drift_today", "living_still")},
+    )
     table = markdown(["", "the next day", "all rows afresh"], living.shown(report))
     about = (
         f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): {report['days']} files of "
         f"{report['rows']:,} rows and ten columns,\none a day, with coefficients that drift. Seconds of the processor."
+        + (f" ({report['note'].capitalize()}.)" if "note" in report else "")
     )
     whole = (
         f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB beside {report['data_bytes'] / 1e6:,.0f} MB of files. "
-        "Three years, and how often a row was read on average,\nover all nights and with what chains read:"
+        "Nights in a row, and how often a row was read on average,\nwith what chains read (eight, four: the rows per "
+        "step at which the centre moved; with eight, small files run out of kept rows):"
     )
-    columns = ["a year of", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
+    columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
     columns += ["p of chi-squared"]
-    years = {"all coefficients drift, strongly": report, "all drift": others["living_drift"]}
-    years |= {"no drift": others["living_still"]}
+    years = {"drift; eight": report, "drift; eight ": others["living_drift"]}
+    years |= {"drift; four": others["living_drift_today"], "no drift; four": others["living_still"]}
     rows = [
         [
             f"{one['days']} x {one['rows']:,} rows, {name}",

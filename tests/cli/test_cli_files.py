@@ -232,6 +232,7 @@ HOSTILE = [
     (("sample", "flights.csv", "carrier ~ distance", *LOGISTIC, "--out", "o.nc"), "3 levels"),
     (("sample", "flights.csv", "late ~ distance", "--family", "poison", "--out", "o.nc"), "no family 'poison'"),
     (("sample", "flights.csv", "late ~ distance", "--family", "poisson", "--out", "o.nc"), "is for numbers"),
+    (("sample", "flights.csv", "late ~ distance", "--out", "o.nc"), "set --family logistic for two classes"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC), "where the draws go"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "taken.nc"), "exists already"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--store", "taken"), "exists already"),

@@ -72,8 +72,8 @@ DEFECTS: dict[str, Defect] = {
     ),
     "a common parameter against groups without its prior": Defect(
         "groups/move_means.py",
-        "    log_ratio = -model.log_prior(state[: common.p], model.prior_hyper)",
-        "    log_ratio = -0.5 * model.log_prior(state[: common.p], model.prior_hyper)",
+        "    log_ratio = -log_prior_of_common(model, common, state)",
+        "    log_ratio = -0.5 * log_prior_of_common(model, common, state)",
         "slopes | logistic | move that no row sees",
     ),
     "walks of a shared number that prefer one side": Defect(
@@ -180,7 +180,7 @@ DEFECTS: dict[str, Defect] = {
     ),
     "scales of a prior beside groups without their density": Defect(
         "groups/common_and_scales.py",
-        "        total += log_density_of(old[g], tables, g) - log_density_of(new[g], tables, g)",
+        "        total += log_density_of(old[g] + unit, tables, g) - log_density_of(drawn, tables, g)",
         "        total += 0.0",
         "groups, grouped prior | logistic | common move",
     ),

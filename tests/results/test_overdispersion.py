@@ -25,7 +25,7 @@ def posterior(family, spread, about=200.0):
 @pytest.mark.parametrize("advised", FAMILIES)
 def test_the_simpler_family_is_named(advised):
     told = told_of_dispersion(posterior(FAMILIES[advised], 1.2), {"alpha"})
-    assert "do not bound alpha from above" in told
+    assert "hardly bound alpha from above" in told
     assert f"family={advised}" in told
     bad = Convergence(1.4, 0, 9.0, 0, [], 4, [])
     assert bad.complaint(["alpha"], 200, told).endswith(told)

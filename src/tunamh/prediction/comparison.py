@@ -14,11 +14,8 @@ from ..targets.families.base import Responses
 from .fitted import Fitted
 from .left_out import LeftOut, left_out
 from .stacking import stacking_weights
+from .verdict import WAY_OUT, Verdict
 
-_SMALL = 4.0
-"""A smaller difference is no reason to prefer a model, whatever its standard error (Sivula et al. 2020)."""
-
-_CLEAR = 2.0  # standard errors
 _NOISY = 0.5  # of a standard error: the share that comes from the subsample, above which more rows are worth their time
 
 
@@ -176,7 +173,7 @@ def table_of(found: LeftOut, names: list[str], draws: list[int], evidences: Mapp
         columns["log_evidence_se"] = [one.se for one in known]
         columns["probability"] = posterior_probabilities(known)
     table = SummaryTable(columns, index=in_order)
-    table.attrs["notes"] = notes(table, found)
+    table.attrs["notes"] = notes(table, found, [Verdict.of(found, best, int(k), draws) for k in order[1:]])
     table.attrs["decimals"] = {name: [_DECIMALS.get(name, 1)] * len(names) for name in columns}
     return table
 
@@ -185,10 +182,12 @@ _DECIMALS = {"rank": 0, "weight": 2, "large_k": 0, "log_evidence": 2, "log_evide
 _DECIMALS |= {"subsampling_se_diff": 2, "se_diff": 2, "elpd_diff": 2}
 
 
-def notes(table: Any, found: LeftOut) -> list[str]:
+def notes(table: Any, found: LeftOut, verdicts: list[Verdict]) -> list[str]:
     """What the table means, in sentences."""
     names = list(table.index)
-    said = [_of_difference(names[0], name, table.loc[name]) for name in names[1:]]
+    said = [verdict.words(names[0], name, table.loc[name]) for name, verdict in zip(names[1:], verdicts, strict=True)]
+    if any(verdict.undecided for verdict in verdicts):
+        said.append(WAY_OUT)
     m, n = len(found.numbers), found.n_rows
     if m < n:
         said.append(
@@ -206,18 +205,6 @@ def notes(table: Any, found: LeftOut) -> list[str]:
     if "probability" in table:
         said.append(_of_probabilities(table["probability"]))
     return said
-
-
-def _of_difference(best: str, name: str, line: Any) -> str:
-    from .elpd import two_digits
-
-    apart, error = line["elpd_diff"], line["se_diff"]
-    told = f"elpd is {apart:,.1f} higher, standard error {two_digits(error)}"
-    if apart < _SMALL:
-        return f"{best} and {name} predict about equally well: a difference below {_SMALL:.0f} is small ({told})."
-    if apart < _CLEAR * error:
-        return f"The data do not show whether {best} predicts better than {name} ({told})."
-    return f"{best} predicts better than {name} ({told})."
 
 
 def _of_probabilities(probability: Any) -> str:

@@ -9,6 +9,9 @@ from arviz_stats.utils import ELPDData
 
 _SHOWN = 5
 
+MOST_UNRELIABLE = 0.05
+"""The share of rows with an unreliable value above which their sum says nothing."""
+
 
 def good_k(draws: int) -> float:
     """Up to this Pareto k, importance sampling with so many draws is reliable (Vehtari et al. 2024)."""
@@ -58,10 +61,16 @@ class LooEstimate(ELPDData):
             f"a time. Effective number of parameters: {self.p:,.1f}."
         )
         own = _OF_OWN if self.own_family else ""
-        return " ".join(filter(None, (found, own, unreliable(self.large_k, self.good_k))))
+        said = (found, own, unreliable(self.large_k, self.good_k))
+        return " ".join([*filter(None, said), *([_TOO_MANY] if self.bad > MOST_UNRELIABLE * self.rows else [])])
 
     __repr__ = __str__
 
+
+_TOO_MANY = (
+    "These are too many: elpd itself is unreliable. Fit the model to nine tenths of the rows and compute the log "
+    "density of the rest instead."
+)
 
 _OF_OWN = (
     "The family is your own: if its energy leaves constants out, elpd does so too, and can only be compared with "

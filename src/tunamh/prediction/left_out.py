@@ -24,16 +24,14 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..formula.model import FormulaModel
-from ..formula.syntax import columns_in
 from ..process.stages import announce
-from ..tables.frames import Frame
+from .exact_rows import exact_rows
 from .fitted import Fitted
-from .new_rows import Chunk, NewRowExtras, NewRows
-from .predictions import Predictor
+from .group_rows import Sample
+from .model_rows import needed_columns
 from .replication import refuse_lost_array
 from .subsample import RandomRows, complete_blocks
-from .surrogate import Surrogate, SurrogateOfRows
-from .times import Seen
+from .surrogate import SurrogateOfRows, surrogate_of
 
 MOST_KEPT = 10_000_000
 """Rows whose surrogates are kept, all of them; with more rows only sums are."""
@@ -111,22 +109,24 @@ def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Ge
     sample, surrogates = RandomRows(rows, rng), [SurrogateOfRows(fitted) for fitted in fits.values()]
     sums, kept = _Sums(2 * len(surrogates)), _Kept()
     announce("leaving rows out: an approximation for all rows")
-    for block in complete_blocks(data, list(dict.fromkeys(name for one in formulas for name in needed_columns(one)))):
+    names = list(dict.fromkeys(name for one in formulas for name in needed_columns(one)))
+    for block in complete_blocks(data, names):
         sample.offer(block)
         for part in block.parts(min(one.rows_at_once for one in surrogates)):
-            values = np.concatenate(list(zip(*(_surrogate(one, part) for one in surrogates), strict=True)))
+            values = np.concatenate(list(zip(*(surrogate_of(one, part) for one in surrogates), strict=True)))
             sums.add(values)
             kept.add(values[: len(surrogates)])
     frame, numbers, places = sample.taken()
     _refuse_other_rows(fits, sample.offered)
-    exact = [_exact(fitted, frame) for fitted in fits.values()]
+    taken = Sample(frame, places, sample.offered, data, names)
+    exact = [exact_rows(fitted, taken) for fitted in fits.values()]
     order = np.argsort(places)
     return LeftOut(
         n_rows=sample.offered,
         numbers=numbers[order],
         places=places[order],
         exact=np.stack([*(one.left_out for one in exact), *(one.within for one in exact)])[:, order],
-        surrogate=np.concatenate(list(zip(*(_surrogate(one, frame) for one in surrogates), strict=True)))[:, order],
+        surrogate=np.concatenate(list(zip(*(surrogate_of(one, frame) for one in surrogates), strict=True)))[:, order],
         total=sums.total,
         products=sums.products,
         centre=sums.centre,
@@ -134,12 +134,6 @@ def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Ge
         weights=None if exact[0].weights is None else exact[0].weights[order],
         kept=kept.values,
     )
-
-
-def needed_columns(formula: FormulaModel) -> list[str]:
-    """The columns of predictors, response, trials and weights."""
-    found = [*formula.predictor_columns, *columns_in(formula.response.node)]
-    return [*found, *(name for node in formula.beside.values() for name in columns_in(node))]
 
 
 def _formula(fitted: Fitted) -> FormulaModel:
@@ -199,67 +193,3 @@ class _Kept:
     @property
     def values(self) -> np.ndarray | None:
         return None if self._parts is None else np.concatenate(self._parts, axis=1)
-
-
-# -------------------------------------------------------------------------------------------------- rows of one model
-
-
-class _Part(NamedTuple):
-    """Rows as columns of the model, their weights, and what was seen of their responses."""
-
-    chunk: Chunk
-    weights: np.ndarray | None
-    seen: Seen
-
-
-def _parts(fitted: Fitted, frame: Frame, size: int) -> list[_Part]:
-    assert fitted.formula is not None
-    weighted, found = fitted.formula.beside.get("weights"), []
-    seen = Seen.of(fitted.formula, frame)
-    for chunk in NewRows(fitted, frame, NewRowExtras(), with_response=True).chunks(size):
-        weights, which = None, slice(chunk.first, chunk.first + chunk.n_rows)
-        if weighted is not None:
-            weights = fitted.formula.values(frame.take(which), list(columns_in(weighted))).numbers(weighted)
-        found.append(_Part(chunk, weights, seen.part(which)))
-    return found
-
-
-def _surrogate(of: SurrogateOfRows, frame: Frame) -> Surrogate:
-    found = [of.of(*part) for part in _parts(of.fitted, frame, of.rows_at_once)]
-    return Surrogate(*map(np.concatenate, zip(*found, strict=True)))
-
-
-class _Exact(NamedTuple):
-    """By importance sampling: with the row left out, and with it, each times the row's weight."""
-
-    left_out: np.ndarray
-    within: np.ndarray
-    pareto_k: np.ndarray
-    weights: np.ndarray | None
-
-
-def _exact(fitted: Fitted, frame: Frame) -> _Exact:
-    predictor, found = Predictor(fitted, "error", np.random.default_rng(0)), []
-    for chunk, weights, seen in _parts(fitted, frame, predictor.rows_at_once):
-        assert chunk.y is not None
-        eta, p = predictor.linear(chunk), predictor.parameters(chunk)
-        density = seen.log_density(fitted.responses, chunk.y, eta, p)
-        shape = len(fitted.picked), chunk.n_rows
-        found.append(smoothed(np.broadcast_to(density, shape).T, weights))
-    left, within, k = map(np.concatenate, zip(*(one[:3] for one in found), strict=True))
-    weights = None if found[0].weights is None else np.concatenate([one.weights for one in found])
-    return _Exact(left, within, k, weights)
-
-
-def smoothed(densities: np.ndarray, weights: np.ndarray | None) -> _Exact:
-    """From log densities (row, draw): without row ``i``, draws have the importance ``p(y_i | theta)^-w_i``."""
-    from arviz_stats.base import array_stats
-    from scipy.special import logsumexp
-
-    w = np.ones(len(densities)) if weights is None else weights
-    left, k, some = np.zeros(len(w)), np.zeros(len(w)), w > 0  # without weight a row is left out of the fit already
-    if some.any():
-        importance, k[some] = array_stats.psislw(w[some, None] * densities[some], axis=-1)
-        left[some] = w[some] * logsumexp(importance + densities[some], axis=-1)
-    within = w * (logsumexp(densities, axis=1) - np.log(densities.shape[1]))
-    return _Exact(left, within, k, weights)

@@ -23,7 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tables.frames import Frame
 from .fitted import Fitted
+from .model_rows import model_rows
 from .new_rows import Chunk
 from .predictions import Predictor
 from .times import Seen
@@ -96,6 +98,12 @@ class SurrogateOfRows:
         away = draws - draws.mean(axis=0)
         variance = np.einsum("snk,snl->nkl", away, away) / max(len(draws) - 1, 1)
         return _OfClasses(here, slope[:, 1:], curvature, variance)
+
+
+def surrogate_of(of: SurrogateOfRows, frame: Frame) -> Surrogate:
+    """Of all rows of a frame."""
+    found = [of.of(*part) for part in model_rows(of.fitted, frame, of.rows_at_once)]
+    return Surrogate(*map(np.concatenate, zip(*found, strict=True)))
 
 
 class _Quadratic(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from .layout import PARAMETER, ROLE, TERM
 
 _LARGE = 10.0
-_WIDE = 5.0  # the ratio of quantiles 0.95 and 0.5; 1.1 to 2 where data bound it
+_WIDE = 3.0  # the ratio of quantiles 0.95 and 0.5: 1/alpha is less than 2.5 standard deviations from zero
 
 
 def told_of_dispersion(posterior: Any, worst: set[str]) -> str:
@@ -30,8 +30,8 @@ def told_of_dispersion(posterior: Any, worst: set[str]) -> str:
             if middle > _LARGE and end > _WIDE * middle:
                 plain = "tunamh.Poisson()" if outer == "NegativeBinomial" else f"tunamh.{outer}(tunamh.Poisson())"
                 return (
-                    f" The data do not bound {name} from above (half of its draws are above {middle:.2g}, one of "
-                    f"twenty is above {end:.2g}): there is no overdispersion left. Take family={plain}, which is the "
-                    f"limit of large {name}."
+                    f" The data hardly bound {name} from above (half of its draws are above {middle:,.0f}, one of "
+                    f"twenty is above {end:,.0f}): little or no overdispersion is left. Take family={plain}, which is "
+                    f"the limit of large {name}, or compare the two (tunamh.compare)."
                 )
     return ""

@@ -1,0 +1,104 @@
+"""The other rows of the small groups that looked-at rows are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..formula.syntax import columns_in
+from ..formula.variables import joined_variables
+from ..tables.columns import Factor
+from ..tables.frames import Frame
+from .fitted import Fitted, Groups
+from .subsample import complete_blocks
+
+MOST_ROWS = 20
+"""Rows of a group whose effect is integrated out. In larger groups a row has little influence on the effect."""
+
+
+class Sample(NamedTuple):
+    """Looked-at rows, their places among the complete rows, how many there are of these, and where all rows are."""
+
+    frame: Frame
+    places: np.ndarray
+    n_rows: int
+    data: Any
+    names: list[str]
+
+    def all_rows(self) -> Iterator[tuple[Frame, np.ndarray]]:
+        """Complete rows and their places; the data are not read again where the sample is all rows."""
+        if len(self.places) == self.n_rows:
+            yield self.frame, self.places
+            return
+        first = 0
+        for block in complete_blocks(self.data, self.names):
+            yield block.frame, first + np.arange(block.frame.n_rows)
+            first += block.frame.n_rows
+
+
+class GroupRows(NamedTuple):
+    """All rows of some groups of a factor, sorted by group, and which of them are looked at."""
+
+    group: Groups
+    frame: Frame
+    codes: np.ndarray  # 0, 1, ... of the groups
+    sampled: np.ndarray  # each row's number in the sample; -1 of rows that are not looked at
+
+
+def can_be_integrated(fitted: Fitted, group: Groups) -> bool:
+    """One effect of a group, independent of those of other groups, in the main predictor, which is the only one."""
+    own = len(group.columns) == 1 and not group.related and group.effects is not None
+    main = group.predictor is None and group.parameter is None
+    return own and main and not fitted.per_class and not fitted.named_predictors
+
+
+def group_rows(fitted: Fitted, sample: Sample) -> list[GroupRows]:
+    """Of every factor: the groups of looked-at rows that are in no smaller group of another factor."""
+    found = [_Collected(fitted, one, sample) for one in fitted.groups if can_be_integrated(fitted, one)]
+    if not found:
+        return []
+    for frame, places in sample.all_rows():
+        for one in found:
+            one.offer(frame, places)
+    sizes = np.stack([one.counts[one.own] for one in found])
+    smallest = np.where(sizes.min(axis=0) <= MOST_ROWS, sizes.argmin(axis=0), -1)
+    each = [one.rows(np.flatnonzero(smallest == k), sample.places) for k, one in enumerate(found)]
+    return [one for one in each if one is not None]
+
+
+class _Collected:
+    """The rows of those groups of a factor that the sample has rows of, as long as they are small."""
+
+    def __init__(self, fitted: Fitted, group: Groups, sample: Sample):
+        assert fitted.formula is not None
+        self.formula, self.side, self.group = fitted.formula, fitted.formula.groups[group.given], group
+        labels = self._labels(sample.frame).packed()
+        self.levels, self.own = labels.levels, labels.codes
+        self.counts = np.zeros(len(self.levels), dtype=np.int64)
+        self._pieces: list[tuple[Frame, np.ndarray, np.ndarray]] = []
+
+    def _labels(self, frame: Frame) -> Factor:
+        names = list(dict.fromkeys(name for atom in self.side.by for name in columns_in(atom)))
+        return self.side.labels(self.formula.values(frame, names))
+
+    def offer(self, frame: Frame, places: np.ndarray) -> None:
+        codes = self._labels(frame).recoded(self.levels)
+        self.counts += np.bincount(codes[codes >= 0], minlength=len(self.levels))
+        kept = np.flatnonzero((codes >= 0) & (self.counts[codes] <= MOST_ROWS))
+        if len(kept):
+            self._pieces.append((frame.take(kept), codes[kept], places[kept]))
+
+    def rows(self, wanted: np.ndarray, places: np.ndarray) -> GroupRows | None:
+        """All rows of the groups of some rows of the sample, whose ``places`` tell which rows they are."""
+        if len(wanted) == 0:
+            return None
+        codes = np.concatenate([piece[1] for piece in self._pieces])
+        at = np.concatenate([piece[2] for piece in self._pieces])
+        frame = joined_variables([dict(piece[0].columns) for piece in self._pieces], len(codes))
+        kept = np.flatnonzero(np.isin(codes, self.own[wanted]))
+        kept = kept[np.argsort(codes[kept], kind="stable")]
+        number = dict(zip(places[wanted].tolist(), wanted.tolist(), strict=True))
+        sampled = np.array([number.get(place, -1) for place in at[kept].tolist()])
+        return GroupRows(self.group, frame.take(kept), np.unique(codes[kept], return_inverse=True)[1], sampled)

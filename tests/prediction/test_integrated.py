@@ -1,0 +1,150 @@
+"""Rows of small groups left out: the group's effect is integrated out, by closed forms, quadrature and refits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import integrate, stats
+
+import tunamh
+from tunamh.prediction.fitted import Fitted
+from tunamh.prediction.group_rows import Sample, group_rows
+from tunamh.prediction.integrated import integrated
+from tunamh.prediction.model_rows import needed_columns
+from tunamh.prediction.predictions import Predictor
+from tunamh.prediction.subsample import complete_blocks
+
+pytestmark = pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning", "ignore:every row has its own level")
+
+N = 120
+RNG = np.random.default_rng(11)
+NOISE = RNG.standard_normal(N)
+X = RNG.standard_normal(N)
+SIZES = [1, 2, 3, 4, 5, 9, 20, 21, 55]
+TABLE = pd.DataFrame(
+    {
+        "y": 1 + 0.5 * X + NOISE,
+        "x": X,
+        "row": [f"r{k}" for k in range(N)],
+        "pair": [f"p{k % (N // 2)}" for k in range(N)],
+        "some": np.repeat([f"s{k}" for k in range(9)], SIZES),
+        "w": RNG.integers(0, 3, N),
+    }
+)
+TABLE["count"] = RNG.poisson(np.exp(0.5 + 0.4 * X + 0.8 * RNG.standard_normal(N)))
+
+
+def fit(formula, table=TABLE, draws=300, **how):
+    return tunamh.sample(tunamh.regression(formula, table, **how), draws=draws, rng=1, progressbar=False)
+
+
+def complete(fitted, table=TABLE):
+    (block,) = complete_blocks(table, needed_columns(fitted.formula))
+    return block.frame
+
+
+def by_draw(posterior, table=TABLE, draws=40):
+    """The result opened, its draws of everything, and what `integrated` makes of all rows: (row, draw)."""
+    fitted = Fitted.open(posterior, draws, by_chain=True)
+    names = needed_columns(fitted.formula)
+    sample = Sample(complete(fitted), np.arange(len(table)), len(table), table, names)
+    removed, density = np.full((2, len(table), len(fitted.picked)), np.nan)
+    for rows in group_rows(fitted, sample):
+        for at, log_ratio, log_density in integrated(Predictor(fitted, "error", RNG), rows):
+            removed[at], density[at] = log_ratio, log_density
+    return fitted, removed, density
+
+
+def gaussian_given_others(fitted, table, by, weighted=False):
+    """``log p(y_i | other rows of its group)`` for every draw; NaN in groups of more than 20 rows."""
+    (group,) = fitted.groups
+    s2, sigma = group.covariance[:, 0, 0], fitted.parameters["scale"]
+    off = table["y"].to_numpy() - fitted.theta @ np.column_stack([np.ones(len(table)), table["x"]]).T
+    weights = table["w"].to_numpy() if weighted else np.ones(len(table))
+    found = np.full(off.T.shape, np.nan)
+    for i, level in enumerate(table[by]):
+        rows = np.flatnonzero((table[by] == level).to_numpy() & (np.arange(len(table)) != i))
+        if len(rows) >= 20:
+            continue
+        precision = 1 / s2 + weights[rows].sum() / sigma[:, 0] ** 2
+        mean = (off[:, rows] * weights[rows]).sum(axis=1) / sigma[:, 0] ** 2 / precision
+        found[i] = stats.norm.logpdf(off[:, i], mean, np.sqrt(1 / precision + sigma[:, 0] ** 2))
+    return found
+
+
+@pytest.mark.parametrize("by", ["row", "pair", "some"])
+def test_gaussian_rows_have_their_closed_form(by):
+    fitted, removed, density = by_draw(fit(f"y ~ x + (1 | {by})"))
+    wanted = gaussian_given_others(fitted, TABLE, by)
+    np.testing.assert_allclose(density, wanted, atol=3e-3)
+    np.testing.assert_allclose(removed, wanted, atol=3e-3)
+    assert np.isnan(wanted).any(axis=1).sum() == (21 + 55) * (by == "some")
+
+
+def test_weights_are_those_of_the_other_rows():
+    """The importance of a row of weight 2 is that of two rows: the second is predicted with the first at hand."""
+    fitted, removed, density = by_draw(fit("y ~ x + (1 | pair)", weights="w"))
+    wanted = gaussian_given_others(fitted, TABLE, "pair", weighted=True)
+    np.testing.assert_allclose(density, wanted, atol=3e-3)
+    w = TABLE["w"].to_numpy()
+    np.testing.assert_allclose(removed[w == 0], 0, atol=1e-9)
+    np.testing.assert_allclose(removed[w == 1], wanted[w == 1], atol=3e-3)
+    assert np.abs(removed - w[:, None] * wanted)[w == 2].max() > 0.1
+
+
+@pytest.mark.parametrize("effects", ["normal", "student"])
+def test_counts_are_those_of_adaptive_quadrature(effects):
+    groups = {} if effects == "normal" else {"prior": {"law (1 | pair)": tunamh.priors.StudentT(df=4)}}
+    fitted, removed, density = by_draw(fit("count ~ x + (1 | pair)", family=tunamh.Poisson(), **groups), draws=4)
+    (group,), y = fitted.groups, TABLE["count"].to_numpy()
+    assert (group.df > 0) == (effects == "student")
+    eta = fitted.theta @ np.column_stack([np.ones(N), X]).T
+
+    def mean(rows, s, eta):
+        law = stats.t(group.df, scale=s) if group.df else stats.norm(scale=s)
+        ends = law.ppf([1e-9, 1 - 1e-9])
+        given = lambda v: law.pdf(v) * np.prod(stats.poisson.pmf(y[rows], np.exp(eta[rows] + v)))  # noqa: E731
+        return integrate.quad(given, *ends, points=np.linspace(-3, 3, 7) * s, limit=200, epsabs=0, epsrel=1e-9)[0]
+
+    for draw in range(len(eta)):
+        s = np.sqrt(group.covariance[draw, 0, 0])
+        for i in (0, 7, 31):
+            other = i + N // 2
+            wanted = np.log(mean([i, other], s, eta[draw]) / mean([other], s, eta[draw]))
+            assert removed[i, draw] == pytest.approx(wanted, abs=1e-3)
+            assert density[i, draw] == pytest.approx(wanted, abs=1e-3)
+
+
+def test_an_effect_for_every_row_is_part_of_the_errors():
+    """The likelihood is that of a model without it, so the models predict equally well."""
+    results = {"plain": fit("y ~ x", draws=1000), "row": fit("y ~ x + (1 | row)", draws=1000)}
+    table = tunamh.compare(results, TABLE)
+    assert abs(table["elpd"]["plain"] - table["elpd"]["row"]) < 0.6
+    assert "predict about equally well" in str(table)
+    assert table["large_k"].sum() == 0
+
+
+def test_the_other_rows_are_found_where_only_some_are_looked_at():
+    posterior = fit("y ~ x + (1 | pair)")
+    whole, some = tunamh.loo(posterior, TABLE), tunamh.loo(posterior, TABLE, rows=50, rng=3)
+    np.testing.assert_allclose(some.pointwise, whole.pointwise[some.numbers], rtol=1e-9)
+    assert abs(some.elpd - whole.elpd) < 4 * some.subsampling_se
+
+
+def test_the_smallest_group_of_a_row_is_taken():
+    fitted = Fitted.open(fit("y ~ x + (1 | pair) + (1 | some)"), 10, by_chain=True)
+    sample = Sample(complete(fitted), np.arange(N), N, TABLE, needed_columns(fitted.formula))
+    found = {one.group.name: one.sampled for one in group_rows(fitted, sample)}
+    assert sorted(found) == ["pair", "some"]
+    sizes = TABLE.groupby("some")["y"].transform("size").to_numpy()
+    assert set(np.flatnonzero(sizes < 2)) <= set(found["some"])
+
+
+def test_without_reliable_values_there_is_no_verdict():
+    """Two effects of a group are not integrated out."""
+    results = {"plain": fit("y ~ x"), "two": fit("y ~ x + (1 + x | pair)")}
+    table = tunamh.compare(results, TABLE)
+    assert table["large_k"]["two"] > 0.05 * N
+    assert "cannot decide" in str(table)
+    assert "predicts better" not in str(table)
+    assert "equally well" not in str(table)
+    assert "too many" in str(tunamh.loo(results["two"], TABLE))

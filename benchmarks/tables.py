@@ -580,7 +580,7 @@ def living_data() -> str:
     about = (
         f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): {report['days']} files of "
         f"{report['rows']:,} rows and ten columns,\none a day, with coefficients that drift. Seconds of the processor."
-        + (f" ({report['note'].capitalize()}.)" if "note" in report else "")
+        + (f"\n({report['note'].capitalize()}.)" if "note" in report else "")
     )
     whole = (
         f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB beside {report['data_bytes'] / 1e6:,.0f} MB of files. "

@@ -19,7 +19,7 @@ N = 120
 RNG = np.random.default_rng(11)
 NOISE = RNG.standard_normal(N)
 X = RNG.standard_normal(N)
-SIZES = [1, 2, 3, 4, 5, 9, 20, 21, 55]
+SIZES = [1, 2, 3, 4, 5, 9, 10, 11, 75]
 TABLE = pd.DataFrame(
     {
         "y": 1 + 0.5 * X + NOISE,
@@ -55,7 +55,7 @@ def by_draw(posterior, table=TABLE, draws=40):
 
 
 def gaussian_given_others(fitted, table, by, weighted=False):
-    """``log p(y_i | other rows of its group)`` for every draw; NaN in groups of more than 20 rows."""
+    """``log p(y_i | other rows of its group)`` for every draw; NaN in groups of more than 10 rows."""
     (group,) = fitted.groups
     s2, sigma = group.covariance[:, 0, 0], fitted.parameters["scale"]
     off = table["y"].to_numpy() - fitted.theta @ np.column_stack([np.ones(len(table)), table["x"]]).T
@@ -63,7 +63,7 @@ def gaussian_given_others(fitted, table, by, weighted=False):
     found = np.full(off.T.shape, np.nan)
     for i, level in enumerate(table[by]):
         rows = np.flatnonzero((table[by] == level).to_numpy() & (np.arange(len(table)) != i))
-        if len(rows) >= 20:
+        if len(rows) >= 10:
             continue
         precision = 1 / s2 + weights[rows].sum() / sigma[:, 0] ** 2
         mean = (off[:, rows] * weights[rows]).sum(axis=1) / sigma[:, 0] ** 2 / precision
@@ -77,7 +77,7 @@ def test_gaussian_rows_have_their_closed_form(by):
     wanted = gaussian_given_others(fitted, TABLE, by)
     np.testing.assert_allclose(density, wanted, atol=3e-3)
     np.testing.assert_allclose(removed, wanted, atol=3e-3)
-    assert np.isnan(wanted).any(axis=1).sum() == (21 + 55) * (by == "some")
+    assert np.isnan(wanted).any(axis=1).sum() == (11 + 75) * (by == "some")
 
 
 def test_weights_are_those_of_the_other_rows():
@@ -110,8 +110,8 @@ def test_counts_are_those_of_adaptive_quadrature(effects):
         for i in (0, 7, 31):
             other = i + N // 2
             wanted = np.log(mean([i, other], s, eta[draw]) / mean([other], s, eta[draw]))
-            assert removed[i, draw] == pytest.approx(wanted, abs=1e-3)
-            assert density[i, draw] == pytest.approx(wanted, abs=1e-3)
+            assert removed[i, draw] == pytest.approx(wanted, abs=5e-3)
+            assert density[i, draw] == pytest.approx(wanted, abs=5e-3)
 
 
 def test_an_effect_for_every_row_is_part_of_the_errors():

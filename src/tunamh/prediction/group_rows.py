@@ -14,8 +14,9 @@ from ..tables.frames import Frame
 from .fitted import Fitted, Groups
 from .subsample import complete_blocks
 
-MOST_ROWS = 20
-"""Rows of a group whose effect is integrated out. In larger groups a row has little influence on the effect."""
+MOST_ROWS = 10
+"""Rows of a group whose effect is integrated out. In larger groups a row has little influence on the effect, and the
+integrals would take longer than all else."""
 
 
 class Sample(NamedTuple):
@@ -39,7 +40,7 @@ class Sample(NamedTuple):
 
 
 class GroupRows(NamedTuple):
-    """All rows of some groups of a factor, sorted by group, and which of them are looked at."""
+    """All rows of some groups of a factor, small groups first, and which of the rows are looked at."""
 
     group: Groups
     frame: Frame
@@ -98,7 +99,8 @@ class _Collected:
         at = np.concatenate([piece[2] for piece in self._pieces])
         frame = joined_variables([dict(piece[0].columns) for piece in self._pieces], len(codes))
         kept = np.flatnonzero(np.isin(codes, self.own[wanted]))
-        kept = kept[np.argsort(codes[kept], kind="stable")]
+        kept = kept[np.lexsort((codes[kept], self.counts[codes[kept]]))]
         number = dict(zip(places[wanted].tolist(), wanted.tolist(), strict=True))
         sampled = np.array([number.get(place, -1) for place in at[kept].tolist()])
-        return GroupRows(self.group, frame.take(kept), np.unique(codes[kept], return_inverse=True)[1], sampled)
+        numbers = np.cumsum(np.diff(codes[kept], prepend=codes[kept[0]]) != 0)
+        return GroupRows(self.group, frame.take(kept), numbers, sampled)

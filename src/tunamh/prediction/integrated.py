@@ -26,7 +26,8 @@ from .group_rows import GroupRows
 from .model_rows import ModelRows, model_rows
 from .predictions import Predictor
 
-_NODES = 31
+_NODES, _FEWER = 41, 25
+_FEW_ROWS = 3  # larger groups have fewer nodes: a row hardly moves where the others place the effect
 _REACH = 7.0  # standard deviations of effects
 _TAIL = 1e-7  # the same of Student-t effects
 _STEP = 0.01  # of the scale, for derivatives
@@ -69,7 +70,8 @@ def _of_part(
     scale = np.sqrt(np.maximum(group.covariance[:, :1, 0], 1e-300))
     with np.errstate(all="ignore"):
         m, t = _centred(lambda v: w * log_density(v), effects[:, starts], scale, starts)
-        v, measure = _nodes(m, t, scale, group.df)
+        fewest = np.diff(starts, append=len(codes)).min()
+        v, measure = _nodes(m, t, scale, group.df, _NODES if fewest <= _FEW_ROWS else _FEWER)
         each = np.stack([log_density(one) for one in v])
         whole = np.add.reduceat(w * each, starts, axis=2) + measure
         at = codes[looked]
@@ -109,11 +111,11 @@ def _centred(
     return m, 1.0 / np.sqrt(narrowest)
 
 
-def _nodes(m: np.ndarray, t: np.ndarray, scale: np.ndarray, df: float) -> tuple[np.ndarray, np.ndarray]:
+def _nodes(m: np.ndarray, t: np.ndarray, scale: np.ndarray, df: float, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes (node, draws, groups), and the logarithms of their weights times the density of effects."""
     reach = max(_REACH, stats.t.isf(_TAIL, df)) if df else _REACH
     ends = np.arcsinh((np.abs(m) + reach * scale) / t)
-    x = ends * np.linspace(-1.0, 1.0, _NODES)[:, None, None]
+    x = ends * np.linspace(-1.0, 1.0, n)[:, None, None]
     v = m + t * np.sinh(x)
     law = stats.t.logpdf(v / scale, df) if df else -0.5 * np.square(v / scale) - 0.5 * np.log(2.0 * np.pi)
-    return v, law - np.log(scale) + np.log(t * ends * 2.0 / (_NODES - 1)) + np.log(np.cosh(x))
+    return v, law - np.log(scale) + np.log(t * ends * 2.0 / (n - 1)) + np.log(np.cosh(x))

@@ -635,7 +635,26 @@ def dose_response() -> str:
     return f"{about}\n\n{markdown(columns, rows)}"
 
 
+def times_to_event() -> str:
+    report = results("survival")
+    named = {"numbers": "five numbers", "levels": "three factors", "numbers, Weibull": "five numbers, `Weibull()`"}
+    rows = [
+        [
+            named[name],
+            f"{case['pieces']:,}" + (" (not split)" if case["pieces"] == report["rows"] else ""),
+            f"{case['setup_seconds']:.1f} s",
+            number(case["rows_per_step"]),
+            f"{case['ess_per_second']:,.0f}",
+        ]
+        for name, case in report["cases"].items()
+    ]
+    columns = ["columns", "rows after the split", "set-up", "rows per draw", "effective draws per second"]
+    about = f"`benchmarks/survival.py`, one core ({_measured_with(report)}), {report['rows']:,} simulated customers:"
+    return f"{about}\n\n{markdown(columns, rows)}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "survival": times_to_event,
     "dose-response": dose_response,
     "effects": effects,
     "questions-from-files": questions_from_files,

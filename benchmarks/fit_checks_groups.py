@@ -1,6 +1,6 @@
 """How often checks of fit alarm where the model is right and groups are many and small, and whether a curve is found.
 
-    python benchmarks/fit_checks_groups.py [--sets 10]
+    python benchmarks/fit_checks_groups.py [--sets 3]
 
 Every data set is fitted, and its own rows are checked: 1,000 of them, five times, and all of them. The share of alarms
 is to be at most one of a hundred. The curve has the effect 0.1 of x squared.
@@ -70,7 +70,7 @@ def cells(found: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", type=int, default=10)
+    parser.add_argument("--sets", type=int, default=3)
     sets = parser.parse_args().sets
     warnings.simplefilter("ignore")
     began, figures = time.process_time(), []

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import fit_checks_groups as fit_checks_of_groups
 import group_fits_data
 import group_fits_report
 import groups
@@ -345,6 +346,13 @@ def fit_checks() -> str:
     )
 
 
+def fit_checks_groups() -> str:
+    report = results("fit_checks_groups")
+    rows = [fit_checks_of_groups.cells(one) for one in report["figures"]]
+    told = f"(`benchmarks/fit_checks_groups.py`; {_measured_with(report)})"
+    return f"{told}\n\n" + markdown(fit_checks_of_groups.COLUMNS, rows)
+
+
 def whole_census() -> str:
     """What trajectories take for all parameters of the census."""
     report = results("census_posterior")
@@ -564,20 +572,25 @@ def true_model_first() -> str:
 
 def living_data() -> str:
     """The next day beside a fresh run, and what a year of nights read and showed."""
-    report, others = results("living"), {name: results(name) for name in ("living_drift", "living_still")}
+    report, others = (
+        results("living"),
+        {name: results(name) for name in ("living_drift", "living_drift_today", "living_still")},
+    )
     table = markdown(["", "the next day", "all rows afresh"], living.shown(report))
     about = (
         f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): {report['days']} files of "
         f"{report['rows']:,} rows and ten columns,\none a day, with coefficients that drift. Seconds of the processor."
+        + (f"\n({report['note'].capitalize()}.)" if "note" in report else "")
     )
     whole = (
         f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB beside {report['data_bytes'] / 1e6:,.0f} MB of files. "
-        "Three years, and how often a row was read on average,\nover all nights and with what chains read:"
+        "Nights in a row, and how often a row was read on average,\nwith what chains read (eight, four: the rows per "
+        "step at which the centre moved; with eight, small files run out of kept rows):"
     )
-    columns = ["a year of", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
+    columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
     columns += ["p of chi-squared"]
-    years = {"all coefficients drift, strongly": report, "all drift": others["living_drift"]}
-    years |= {"no drift": others["living_still"]}
+    years = {"drift; eight": report, "drift; eight ": others["living_drift"]}
+    years |= {"drift; four": others["living_drift_today"], "no drift; four": others["living_still"]}
     rows = [
         [
             f"{one['days']} x {one['rows']:,} rows, {name}",
@@ -622,7 +635,26 @@ def dose_response() -> str:
     return f"{about}\n\n{markdown(columns, rows)}"
 
 
+def times_to_event() -> str:
+    report = results("survival")
+    named = {"numbers": "five numbers", "levels": "three factors", "numbers, Weibull": "five numbers, `Weibull()`"}
+    rows = [
+        [
+            named[name],
+            f"{case['pieces']:,}" + (" (not split)" if case["pieces"] == report["rows"] else ""),
+            f"{case['setup_seconds']:.1f} s",
+            number(case["rows_per_step"]),
+            f"{case['ess_per_second']:,.0f}",
+        ]
+        for name, case in report["cases"].items()
+    ]
+    columns = ["columns", "rows after the split", "set-up", "rows per draw", "effective draws per second"]
+    about = f"`benchmarks/survival.py`, one core ({_measured_with(report)}), {report['rows']:,} simulated customers:"
+    return f"{about}\n\n{markdown(columns, rows)}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "survival": times_to_event,
     "dose-response": dose_response,
     "effects": effects,
     "questions-from-files": questions_from_files,
@@ -632,6 +664,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "model-goals": model_goals,
     "rare-events": rare_events,
     "fit-checks": fit_checks,
+    "fit-checks-groups": fit_checks_groups,
     "thin-levels": levels,
     "whole-census": whole_census,
     "real-models": real_data,

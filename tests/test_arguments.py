@@ -112,7 +112,7 @@ def test_the_command_as_a_module():
         (lambda: sample(None, num_samples=1), r"Here it is draws=\."),
         (lambda: sample(None, draw=1), r"Is draws= meant\?"),
         (lambda: sample(None, target_accept=0.9), r"Its arguments are target, test, "),
-        (lambda: tunamh.predict(None, None, re_formula=None), r"^predict .* include_group_specific=False\.$"),
+        (lambda: tunamh.predict(None, None, re_formula=None), r"^predict .* include_group_specific= \(False where"),
         (lambda: tunamh.predict(None, None, allow_new_levels=True), r'Here it is new_levels="draw"\.'),
         (lambda: tunamh.Gaussian(sigma=1), r"^Gaussian has no argument sigma=\. Here it is scale=\.$"),
         (lambda: tunamh.StudentT(nu=4), r"^StudentT has no argument nu=\. Here it is df=\.$"),
@@ -159,3 +159,12 @@ def test_warnings_of_a_run_point_to_the_callers_line():
     with pytest.warns(tunamh.ConvergenceWarning) as heard:
         sample(LogisticRegression(X, Y), test=MH(), proposal=RandomWalk(1e-4), draws=100, tune=0, rng=1, chains=2)
     assert [one.filename for one in heard] == [__file__]
+
+
+def test_functions_of_other_libraries_have_a_name_here():
+    for there, here in tunamh._ELSEWHERE.items():
+        assert here in tunamh.__all__
+        with pytest.raises(AttributeError, match=rf"no attribute '{there}'\. Here it is tunamh\.{here}$"):
+            getattr(tunamh, there)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        tunamh.nothing

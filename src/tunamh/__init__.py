@@ -96,6 +96,24 @@ from .targets import (
 from .targets.expansion.control import Taylor
 from .targets.families.registry import FAMILIES
 
+_ELSEWHERE = {
+    "ranef": "group_effects",
+    "coef": "group_effects",
+    "VarCorr": "group_scales",
+    "conditional_effects": "plot_predictions",
+    "marginal_effects": "slopes",
+    "avg_comparisons": "comparisons",
+    "avg_slopes": "slopes",
+    "avg_predictions": "predictions",
+    "pp_check": "plot_check",
+    "posterior_predict": "replicate",
+    "loo_compare": "compare",
+    "bridge_sampler": "evidence",
+    "brm": "regression",
+    "glmer": "regression",
+    "lmer": "regression",
+}
+"""Functions of lme4, brms and marginaleffects, and what answers the same question here."""
 _ESTIMATORS = ("BayesianGLM", "BayesianLogisticRegression", "BayesianRobustRegression")
 
 
@@ -112,7 +130,8 @@ def __getattr__(name: str) -> object:
 
         found = import_module(".estimators", __name__)
         return found if name == "estimators" else getattr(found, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    here = f". Here it is {__name__}.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{here}")
 
 
 __all__ = [

@@ -175,7 +175,7 @@ _HERE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("n_jobs", "parallel_chains", "num_cores"), ("cores=",)),
     **dict.fromkeys(("inits", "initvals", "init_params", "start"), ("init=",)),
     **dict.fromkeys(("progress_bar", "progress", "verbose"), ("progressbar=",)),
-    **dict.fromkeys(("re_formula", "re_form"), ("include_group_specific=False",)),
+    **dict.fromkeys(("re_formula", "re_form"), ("include_group_specific= (False where others write NA)",)),
     **dict.fromkeys(("allow_new_levels", "sample_new_groups", "allow_new_re"), ('new_levels="draw"',)),
     **dict.fromkeys(("newdata", "data"), ("new_data=",)),
     **dict.fromkeys(("probs", "ci_prob"), ("quantiles=", "ci_prob=")),

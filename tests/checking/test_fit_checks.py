@@ -1,11 +1,14 @@
 """Checks of fit: silent where the model is right, of every family; and every defect is found and named."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from own_data import FORMULA, families, of_one_draw, own_data, sampled
 
 import tunamh
+from tunamh.checking import advice
 from tunamh.checking.panels import panels_of
 from tunamh.errors import NotApplicable
 
@@ -119,6 +122,43 @@ def test_every_defect_is_found_and_named(name):
     assert named[0].z > 4
     assert advice in named[0].advice
     assert named[0].advice in str(found)
+
+
+def test_advice_names_columns_and_families_as_they_are_written():
+    zeros = tunamh.ZeroInflated(tunamh.Poisson())
+    assert "tunamh.ZeroInflated(tunamh.NegativeBinomial())" in advice.of_tails(zeros)
+    assert "tunamh.ZeroInflated(tunamh.NegativeBinomial())" in advice.of_spread(zeros, True)
+    both = advice.of_skewness(tunamh.ZeroInflated(tunamh.NegativeBinomial()), True)
+    assert "ZeroInflated" not in both
+    assert "Hurdle(tunamh.NegativeBinomial())" in both
+    assert "or tunamh.NegativeBinomial()" not in advice.of_zeros(tunamh.NegativeBinomial(), True)
+    assert advice.of_trend("Monthly Charge", False, False) == "Add `Monthly Charge` to the formula."
+    assert "I(`Monthly Charge` ** 2)" in advice.of_trend("Monthly Charge", True, False)
+    assert "`Monthly Charge`:x" in advice.of_levels("Monthly Charge", False, True)
+
+
+def test_codes_for_missing_values_are_told():
+    coded = np.where(RNG.random(N) < 0.02, 99.0, 1.0 + RNG.integers(10, size=N))
+    table = TABLE.assign(y=X + 0.1 * np.where(coded == 99, 0, coded) + E, my_rating=coded)
+    found = tunamh.check(sampled("y ~ x + my_rating", table), table)
+    assert "- my_rating: 99 (in " in str(found)
+    trend = next(one for one in found.findings if one.about == "my_rating" and one.name == "Mean along a column")
+    assert "look like codes" in trend.advice
+
+
+def test_numbers_of_tails_explain_their_strength():
+    table = TABLE.assign(y=X + E)
+    posterior = sampled("y ~ x", table)
+
+    def told(y):
+        found = tunamh.check(posterior, table.assign(y=y), rows=N)
+        return next(each.size for each in found.findings if each.name == "Tails")
+
+    assert "residuals are larger than 3 in size (6.7 expected)" in told(X + RNG.standard_t(5, N))
+    assert re.search(
+        r"the largest of 2,500 residuals is \d+\.\d", told(X + np.clip(E, -2.9, 2.9) + 9.0 * (np.arange(N) == 7))
+    )
+    assert "% expected), and" in told(X + np.random.default_rng(1).uniform(-1.7, 1.7, N))
 
 
 def test_a_wrong_mean_is_not_told_as_a_wrong_spread():

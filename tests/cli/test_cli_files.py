@@ -185,6 +185,14 @@ def test_check_tells_what_is_wrong(here, table):
     assert run("check", "holes.csv", "late ~ distance", "--family", "logistic", "--missing", "drop").exit_code == 0
 
 
+def test_check_tells_codes_for_missing_values(here):
+    rating = np.where(np.arange(300) % 50 == 7, 99, np.arange(300) % 10 + 1)
+    pd.DataFrame({"y": np.sin(np.arange(300.0)), "rating": rating}).to_csv("codes.csv", index=False)
+    found = run("check", "codes.csv", "y ~ rating")
+    assert "remark: rating: 99 (in 6 rows) is far from the others (1 to 10)" in found.output
+    assert "remark: y" not in found.output
+
+
 def write_hostile(folder, table):
     (folder / "empty.csv").write_text("")
     (folder / "header.csv").write_text("late,distance\n")
@@ -224,6 +232,7 @@ HOSTILE = [
     (("sample", "flights.csv", "carrier ~ distance", *LOGISTIC, "--out", "o.nc"), "3 levels"),
     (("sample", "flights.csv", "late ~ distance", "--family", "poison", "--out", "o.nc"), "no family 'poison'"),
     (("sample", "flights.csv", "late ~ distance", "--family", "poisson", "--out", "o.nc"), "is for numbers"),
+    (("sample", "flights.csv", "late ~ distance", "--out", "o.nc"), "set --family logistic for two classes"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC), "where the draws go"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "taken.nc"), "exists already"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--store", "taken"), "exists already"),

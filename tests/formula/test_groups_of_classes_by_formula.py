@@ -235,7 +235,7 @@ def test_effects_that_are_not_kept_have_classes(model):
     means = posterior["group_effects"]["1|carrier"].sel(statistic="mean", chain=0)
     for name in CLASSES[1:]:
         np.testing.assert_allclose(table[table["class"] == name]["mean"], means.sel(how_dim=name))
-    with pytest.raises(tunamh.NotApplicable, match="kept no draws"):
+    with pytest.raises(tunamh.NotApplicable, match="has no draws of the effects"):
         tunamh.predict(posterior, TABLE.head(2))
     assert tunamh.predict(posterior, TABLE.head(2), new_levels="draw", rng=1).sizes["class"] == 3
 

@@ -66,7 +66,7 @@ def test_other_group_terms_are_refused_as_such():
         made("y ~ a + (1 | g)", {"(1 | h)": SMALL})
     with pytest.raises(TypeError, match="scale must be a prior of a positive parameter"):
         made("y ~ a + (1 | g)", {"(1 | g)": NARROW})
-    with pytest.raises(FormulaError, match=r"'1,x\|g_corr', which is not a group term"):
+    with pytest.raises(TypeError, match=r"the prior of '1,x\|g_corr' is eta of the LKJ prior, which must be a number"):
         made("y ~ a + (x | g)", {"1,x|g_corr": SMALL})
 
 

@@ -1,5 +1,7 @@
 """Curves in formulas: their columns, what is learned of the data, priors, names, predictions, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -217,7 +219,11 @@ def test_files_learn_the_same_columns(tmp_path):
 @pytest.mark.parametrize(
     ("formula", "told"),
     [
-        ("y ~ s(x, z)", r"a curve of several columns is not offered: write s\(x\) \+ s\(z\)"),
+        ("y ~ s(x, z)", r"a surface over two columns is written te\(x, z\), two curves s\(x\) \+ s\(z\)"),
+        ("y ~ te(x)", r"te takes two columns, as in te\(x, z\)"),
+        ("y ~ te(x, z, by=c)", "te has no argument by=; known are k="),
+        ("y ~ te(x, few)", "few has too few different values"),
+        ("y ~ ti(x, z)", r"a surface is written te\(x, z\)"),
         ("y ~ s(x):z", r"s\(x\) is in a product.*s\(x, by=z\)"),
         ("y ~ s(x) * z", r"s\(x\) is in a product"),
         ("y ~ (z + s(x)):c", r"s\(x\) is in a product"),
@@ -231,12 +237,10 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ s()", "s takes a column"),
         ("y ~ bs(x)", "write how many columns"),
         ("y ~ (s(x) | g)", r"a curve for every group is not possible: write s\(x\) \+ \(1 \+ x \| group\)"),
-        ("y ~ te(x, z)", r"surfaces are not offered yet: write s\(x\) \+ s\(z\)"),
         ("y ~ mo(x)", r"monotonic effects are not offered: C\(x\)"),
         ("y ~ s(few)", "few has too few different values for a curve"),
         ("y ~ x + s(x)", r"collinear"),
         ("y ~ s(c)", "holds text or categories"),
-        ("y ~ s(x) + (1 | g)", r"s\(x\).*not sampled beside group effects.*bs\(x, df\)"),
     ],
 )
 def test_what_is_refused(formula, told):
@@ -253,7 +257,80 @@ def test_priors_that_do_not_fit_are_refused():
         made("y ~ z + s(x)", prior=tunamh.priors.Ridge())
     with pytest.raises(TypeError, match=r"beside s\(x\) only Normal and Flat priors"):
         made("y ~ z + s(x)", prior={"z": tunamh.priors.Laplace(scale=1)})
-    with pytest.raises(TypeError, match=r"s\(x\) is not offered beside classes without an order"):
-        tunamh.regression("c ~ s(x)", TABLE, family=tunamh.Categorical())
-    with pytest.raises(FormulaError, match=r"predictors= cannot have curves"):
+    with pytest.raises(FormulaError, match=r"predictors= cannot have curves of unknown scale: use bs"):
         made("y ~ z", predictors={"scale": "~ s(x)"})
+
+
+# ------------------------------------------------------------------------------------------ new rows and derivatives
+
+TERMS = {"s(x)": "x", "bs(z, 5)": "z", "ns(w, 4)": "w", "poly(v, 3)": "v", "s(hour, cyclic=True, period=24)": "hour"}
+
+
+@pytest.fixture(scope="module")
+def every_kind():
+    table = TABLE.assign(w=rng.uniform(0, 1, N), v=rng.uniform(-1, 1, N))
+    target = made(f"y ~ {' + '.join(TERMS)}", table)
+    return table, tunamh.sample(target, draws=300, chains=2, cores=1, rng=2, progressbar=False)
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_slopes_are_derivatives_of_curves(every_kind, term):
+    table, posterior = every_kind
+    rows, column = table.iloc[[5, 40, 77]], TERMS[term]
+    found = tunamh.slopes(posterior, rows, column)["mean"].to_numpy()
+    h = 1e-3 * table[column].std()
+    up, down = (tunamh.predict(posterior, rows.assign(**{column: rows[column] + d}))["mean"].values for d in (h, -h))
+    assert found == pytest.approx((up - down) / (2 * h), rel=1e-3, abs=1e-3 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_new_rows_beyond_the_data_go_on_as_the_term_says(every_kind, term):
+    """As a line, as the polynomial, or round; with a warning but of what goes round."""
+    table, posterior = every_kind
+    column = TERMS[term]
+    width = table[column].max() - table[column].min()
+    beyond = table.iloc[[0] * 4].assign(**{column: table[column].max() + width * np.array([0.1, 0.2, 0.3, 0.4])})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = tunamh.predict(posterior, beyond)["mean"].values
+    said = [str(one.message) for one in told if "outside the range" in str(one.message)]
+    second = np.abs(np.diff(found, 2)).max()
+    if "cyclic" in term:
+        again = tunamh.predict(posterior, beyond.assign(hour=beyond["hour"] - 24))["mean"].values
+        assert said == []
+        assert found == pytest.approx(again, abs=1e-9)
+    elif "poly" in term:
+        assert "polynomial continues" in said[0]
+        assert np.abs(np.diff(found, 4)).max(initial=0.0) < 1e-9
+        assert second > 1e-6
+    else:
+        assert "straight line" in said[0]
+        assert second < 1e-9
+
+
+def test_plain_curves_describe_a_scale():
+    table = TABLE.assign(y=np.exp(0.5 * np.sin(TABLE["x"])) * rng.standard_normal(N))
+    target = made("y ~ 1", table, predictors={"scale": "~ bs(x, 6)"})
+    posterior = tunamh.sample(target, draws=300, chains=2, cores=1, rng=1, progressbar=False)
+    columns = target.formula.others["scale"].curves[0].columns(np.array([1.5, 4.5]))
+    low, high = (posterior.posterior["sigma_bs(x, 6)"].values @ columns.T).mean(axis=(0, 1))
+    assert low - high == pytest.approx(0.5 * (np.sin(1.5) - np.sin(4.5)), abs=0.15)
+
+
+def test_every_class_has_a_curve_and_its_scale():
+    eta = np.column_stack([np.zeros(N), 1.5 * np.sin(TABLE["x"]), -0.3 + 0 * TABLE["x"]])
+    classes = np.array(["a", "b", "c"])[np.argmax(eta + rng.gumbel(size=eta.shape), axis=1)]
+    target = tunamh.regression("k ~ s(x) + z", TABLE.assign(k=classes), family=tunamh.Categorical())
+    posterior = tunamh.sample(target, draws=500, chains=2, cores=1, rng=1, progressbar=False)
+    found = posterior.posterior
+    assert found["s(x)_sigma"].dims == ("chain", "draw", "k_dim")
+    assert found["s(x)"].dims == ("chain", "draw", "s(x)_dim", "k_dim")
+    scale = found["s(x)_sigma"].median(("chain", "draw")).values
+    assert scale[0] > 3 * scale[1]
+    assert posterior.sample_stats["accepted"].mean() > 0.5
+    wavy, flat = tunamh.formula.curves.curves_of(posterior)
+    assert (wavy.title, flat.title) == ("s(x), b", "s(x), c")
+    inside = (wavy.at > 0.5) & (wavy.at < 7)
+    truth = 1.5 * (np.sin(wavy.at) - np.sin(TABLE["x"]).mean())
+    assert np.abs(wavy.draws.mean(axis=0) - truth)[inside].max() < 0.6
+    assert tunamh.predict(posterior, TABLE.head(3))["mean"].shape == (3, 3)

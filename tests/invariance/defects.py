@@ -72,8 +72,8 @@ DEFECTS: dict[str, Defect] = {
     ),
     "a common parameter against groups without its prior": Defect(
         "groups/move_means.py",
-        "    log_ratio = -model.log_prior(state[: common.p], model.prior_hyper)",
-        "    log_ratio = -0.5 * model.log_prior(state[: common.p], model.prior_hyper)",
+        "    log_ratio = -log_prior_of_common(model, common, state)",
+        "    log_ratio = -0.5 * log_prior_of_common(model, common, state)",
         "slopes | logistic | move that no row sees",
     ),
     "walks of a shared number that prefer one side": Defect(
@@ -177,6 +177,24 @@ DEFECTS: dict[str, Defect] = {
         "            total -= 0.5 * math.log(new / old)",
         "            total -= 0.2 * math.log(new / old)",
         "grouped prior | logistic | scales and coefficients",
+    ),
+    "scales of a prior beside groups without their density": Defect(
+        "groups/common_and_scales.py",
+        "        total += log_density_of(old[g] + unit, tables, g) - log_density_of(drawn, tables, g)",
+        "        total += 0.0",
+        "groups, grouped prior | logistic | common move",
+    ),
+    "scales whose precisions add up, without the determinant": Defect(
+        "priors/summed_precisions.py",
+        "            total += 0.5 * (math.log(precision) - precision * squares[j])",
+        "            total -= 0.5 * precision * squares[j]",
+        "prior by shares | logistic | scales in turn",
+    ),
+    "scales of a prior beside groups in units of the errors'": Defect(
+        "groups/prior_scales.py",
+        "        here[j] = common.prior_offset[j] + state[j] / tau",
+        "        here[j] = common.prior_offset[j] + state[j]",
+        "groups, grouped prior | Gaussian | scales of the prior",
     ),
     "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",

@@ -17,10 +17,11 @@ from tunamh.compiled import NO_FAULT, Step, fixed, part, under_prior
 from tunamh.compiled.references import address_of, keep_until_here
 from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
-from tunamh.groups.kernel_common import FactorTurn, draw_weights
+from tunamh.groups.kernel_common import FactorTurn, draw_weights, tau_of
 from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
+from tunamh.groups.prior_scales import draw_prior_scales
 from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, MOVE_TOGETHER, move_at, scales_at
 from tunamh.groups.sweep import _lengths_of, _slope_given_others
 from tunamh.priors.mixtures import HORSESHOE
@@ -136,7 +137,7 @@ def firefly(problem: Problem) -> Mover:
 
 # ------------------------------------------------------------------------------------------------------------- groups
 
-_COMMON, _EFFECTS, _SCALES, _MEANS, _TOGETHER = 1.0, 2.0, 3.0, 4.0, 5.0
+_COMMON, _EFFECTS, _SCALES, _MEANS, _TOGETHER, _OF_PRIOR = 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
 
 
 @part(Step)
@@ -149,6 +150,10 @@ def _one_move(rng, place, model, stream, own, work, statistics):
     copy_into(there, state)
     moved, lengths = np.zeros((common.all_groups, common.most_effects)), np.zeros(common.all_groups)
     slope, b = np.empty(common.p), np.empty(common.p)
+    if knobs[2] == _OF_PRIOR:
+        draw_prior_scales(rng, common, state, tau_of(state, common))
+        copy_into(there, state)
+        return NO_FAULT
     for f in range(common.factors):
         factor = factor_of(hyper, f)
         kappa, away = np.empty((factor.n_effects, factor.groups)), np.zeros(factor.n_cells)
@@ -194,6 +199,8 @@ def one_move(which: float) -> Ready:
         if which == _SCALES and all(known for _, _, known in problem.structure.factors):
             raise LeftOut
         if which == _MEANS and not any(numbers.n_between + numbers.n_parents for numbers in problem.target.factors):
+            raise LeftOut
+        if which == _OF_PRIOR and not problem.target.scaled_prior:
             raise LeftOut
         if which == _TOGETHER and not problem.related:
             raise LeftOut
@@ -241,6 +248,7 @@ OF_GROUPS: dict[str, Ready] = {
     "scales' move": one_move(_SCALES),
     "move that no row sees": one_move(_MEANS),
     "related levels together": one_move(_TOGETHER),
+    "scales of the prior": one_move(_OF_PRIOR),
 }
 OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn, "scales and coefficients": nested}
 OF_SOURCES: dict[str, Ready] = {"gathered rows": gathered}

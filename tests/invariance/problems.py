@@ -5,7 +5,7 @@ A point is a vector of the parameters as a user knows them, in the order of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from scipy import special, stats
 import tunamh
 from tunamh import GroupEffects, priors
 from tunamh.extend import Rows
+from tunamh.priors.mixtures import MixturePrior, by_shares
 
 CODES = np.array([0, 0, 0, 0, 1, 2, 2, 1, 2, 1, 2, 1])  # lumps at both ends, low responses, high ones
 OTHERS = np.array([0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1])
@@ -71,6 +72,25 @@ def _grouped_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndar
     return scales * z, scales
 
 
+class Shares(MixturePrior):
+    """Two scales; precisions are sums of shares of one over their squares, as surfaces have them."""
+
+    @staticmethod
+    def share(dim: int) -> np.ndarray:
+        return np.resize([[1.0, 0.4], [0.0, 2.0]], (dim, 2))
+
+    def kernel(self, dim: int, names: Sequence[str]) -> tuple:
+        return by_shares(self.share(dim), ("a", "b"), (tunamh.HalfCauchy(1.0),) * 2, "prior_scale")
+
+    def width(self, dim: int) -> np.ndarray:
+        return np.full(dim, 10.0)
+
+
+def _by_shares_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    scales = _half_cauchy(more)
+    return z / np.sqrt(scales**-2.0 @ Shares.share(z.shape[1]).T), scales
+
+
 def _two_scales_at(z: np.ndarray, more: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
     """One of the intercept, one of the slope."""
     scales = _half_cauchy(more)
@@ -90,6 +110,7 @@ PRIORS: dict[str, PriorOf] = {
         lambda z, more, s: (stats.laplace(scale=0.5).ppf(special.ndtr(z)), more),
     ),
     "horseshoe": PriorOf(lambda spread: priors.Horseshoe(0.5), lambda d: d + 1, _horseshoe_at),
+    "shares": PriorOf(lambda spread: Shares(), lambda d: 2, _by_shares_at),
     "grouped": PriorOf(lambda spread: priors.Grouped(scale=tunamh.HalfCauchy(1.0)), lambda d: 1, _grouped_at),
     "two scales": PriorOf(
         lambda spread: priors.Grouped(("intercept", "slope"), tunamh.HalfCauchy(1.0)), lambda d: 2, _two_scales_at
@@ -132,6 +153,10 @@ STRUCTURES = {
     "slopes in a further predictor": Structure(((CODES, 2, False),), further=(True,)),
     "grouped prior, two scales": Structure(prior="two scales"),
     "rows that came and went": Structure(growing=True),
+    "groups, grouped prior": Structure(((CODES, 1, False),), prior="grouped"),
+    "prior by shares": Structure(prior="shares"),
+    "groups, prior by shares": Structure(((CODES, 1, False),), prior="shares"),
+    "crossed, grouped prior": Structure(((CODES, 1, False), (OTHERS, 1, True)), prior="grouped"),
 }
 
 
@@ -259,8 +284,7 @@ class Problem:
     def _sizes(self) -> list[int]:
         """Of coefficients, of every own parameter, of all scales and correlations."""
         free = sum(q + q * (q - 1) // 2 for _, q, known in self.factors if not known)
-        more = PRIORS[self.structure.prior].more(self._coefficients)
-        return [self._coefficients + more, *(one.size for one in self.family.unknown), free]
+        return [self._coefficients + self._of_prior, *(one.size for one in self.family.unknown), free]
 
     @property
     def _coefficients(self) -> int:
@@ -269,6 +293,11 @@ class Problem:
     def _of_factors(self, rest: np.ndarray) -> list[np.ndarray]:
         """Scales with correlations (those of a prior, where there are no groups), and the effects of every factor."""
         return np.split(rest, np.cumsum([self._sizes[-1], *self._effects]), axis=1)[:-1]
+
+    @property
+    def _of_prior(self) -> int:
+        """Unknown scales of the prior."""
+        return PRIORS[self.structure.prior].more(self._coefficients)
 
     @cached_property
     def _effects(self) -> list[int]:
@@ -279,7 +308,7 @@ class Problem:
     def log_likelihood(self, points: np.ndarray) -> np.ndarray:
         """Of all rows at every point, weights and temper included."""
         beta, *unknown, rest = np.split(points, np.cumsum([self._coefficients, *self._sizes[1:-1]]), axis=1)
-        effects = self._of_factors(rest)[1:]
+        effects = self._of_factors(rest[:, self._of_prior :])[1:]
         if self.family.classes:
             d = self.X.shape[1]
             etas = [beta[:, k * d : (k + 1) * d] @ self.X.T for k in range(2)]

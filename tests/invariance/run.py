@@ -77,6 +77,7 @@ def posteriors() -> Iterator[tuple[str, str]]:
                 yield where, name
 
 
+OF_TWO_FAMILIES = ("crossed, grouped prior", "prior by shares", "groups, prior by shares")
 EVERY_FAMILY = {"columns": "joint, minibatch$|as chosen$", "groups": "sweep$|own move$"}
 SOME = ("logistic", "Student-t", "Gaussian", "negative binomial", "zero-inflated", "own, Cauchy")
 
@@ -87,6 +88,8 @@ def short_form() -> list[tuple[str, str, str]]:
     found = []
     for where, name in posteriors():
         if (STRUCTURES[where].df or STRUCTURES[where].related) and name not in ("logistic", "Gaussian"):
+            continue
+        if where in OF_TWO_FAMILIES and name not in ("logistic", "Gaussian"):
             continue
         if name in SOME or STRUCTURES[where].further:
             found.append((where, name, ""))

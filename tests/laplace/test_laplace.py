@@ -11,7 +11,7 @@ from scipy.special import expit
 
 import tunamh
 from tunamh.laplace.gaussian import LaplaceGaussian, laplace_gaussian, moments
-from tunamh.laplace.measure import total_variation_bound
+from tunamh.sampling.laplace_measure import total_variation_bound
 
 
 def data(n_rows: int, d: int, intercept: float) -> tuple[np.ndarray, np.ndarray]:

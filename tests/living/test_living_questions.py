@@ -67,6 +67,16 @@ def test_rows_that_had_a_say_in_the_centre_are_not_drawn_by_chains(forgotten):
         np.testing.assert_array_equal(np.sort(dealt), np.arange(ROWS_OF_A_PIECE, len(piece.rows)))
 
 
+def test_priors_with_unknown_scales_are_refused_at_once(forgotten):
+    folder = forgotten[0]
+    with pytest.raises(tunamh.NotApplicable, match=r"unknown scales.*a prior whose scale is known"):
+        living(folder, folder / "other", "late ~ a + carrier", prior=tunamh.priors.Ridge())
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    target = tunamh.LogisticRegression(X, (X[:, 0] > 0).astype(float), prior=tunamh.priors.Ridge())
+    with pytest.raises(tunamh.NotApplicable, match="prior with unknown scales"):
+        target.with_rows(X[:5], np.ones(5))
+
+
 def test_rows_of_copies_of_a_file_are_drawn_independently(tmp_path):
     for name in ("p", "q"):
         (tmp_path / name).mkdir()

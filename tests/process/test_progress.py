@@ -125,6 +125,22 @@ def test_set_up_is_shown_pass_by_pass_with_an_estimate(target, lines):
     assert "s left; looking for the mode" in shown
 
 
+def test_after_the_passes_that_are_foreseen_nobody_knows_how_many_are_left(target, lines):
+    def many_passes(target):
+        announce("expanding every row")
+        for _ in range(9):
+            list(over_blocks(lambda block: time.sleep(0.01), target.n_rows))
+        return target
+
+    sample(target, test=tunamh.MH(), control=many_passes, draws=10, tune=10, rng=1)
+    shown = next(line for line in lines() if "pass 9, 100%" in line)
+    assert "time left unknown; expanding every row" in shown
+    assert "about" not in shown
+    cell = progress.NotebookCell()
+    cell.update(None, "pass 9")
+    assert '<progress max="1"' in cell._html()
+
+
 def test_the_choice_comes_in_words_and_the_end_in_numbers(target, lines):
     tree = sample(target, draws=200, tune=100, rng=1)
     shown = lines()

@@ -99,6 +99,23 @@ def counts_of(eta, extra, rng):
     return rng.poisson(np.exp(eta) * rng.gamma(extra[0], 1 / extra[0], len(eta))).astype(float)
 
 
+CUTS = np.array([0.4, 1.5])
+
+
+def walk_of_log_hazards(rng):
+    return np.cumsum(np.array([1.0, 0.8, 0.8]) * rng.standard_normal(3)) - 0.3
+
+
+def times_to_event(eta, extra, rng):
+    """Where the cumulative hazard, a line in each piece, meets an exponential number."""
+    ends, rates = np.append(CUTS, 1e9), np.exp(extra)
+    at_ends = np.concatenate([[0.0], np.cumsum(rates * np.diff(ends, prepend=0.0))])
+    wanted = rng.exponential(size=len(eta)) / np.exp(eta)
+    piece = np.minimum(np.searchsorted(at_ends, wanted, side="right") - 1, 2)
+    return np.append(0.0, CUTS)[piece] + (wanted - at_ends[piece]) / rates[piece]
+
+
+CENSORED = ("censored Weibull", "piecewise hazards")
 UNKNOWN = {
     "scale of Student-t": Unknown(
         tunamh.StudentT(4, tunamh.HalfNormal(1.0)),
@@ -126,6 +143,13 @@ UNKNOWN = {
         lambda eta, extra, rng: np.exp(eta) * rng.weibull(extra[0], len(eta)),
         ("shape",),
     ),
+    "piecewise hazards": Unknown(
+        tunamh.PiecewiseExponential(tuple(CUTS), priors.RandomWalk(0.8, Normal(mean=-0.3))),
+        walk_of_log_hazards,
+        times_to_event,
+        ("log_hazard",),
+        columns=1,
+    ),
 }
 
 
@@ -139,7 +163,7 @@ def ranks_of_all_parameters(name, believed=1.0):
         extra = model.prior(rng)
         y = model.respond(theta @ X.T if model.classes > 1 else X @ theta[0], extra, rng)
         more = {}
-        if name == "censored Weibull":
+        if name in CENSORED:
             more["censored"], y = (y > ENDS).astype(float), np.clip(np.minimum(y, ENDS), 1e-12, None)
         seed = int(rng.integers(1 << 30))
         if name in ("cutpoints", "classes") and len(np.unique(y)) < 3:

@@ -37,14 +37,18 @@ def test_a_table_is_a_density_and_draws_have_it():
 # --------------------------------------------------------------------------------------------------------- the law
 
 D, GROUP = 5, np.array([-1, 0, 0, 1, -1])
+SHARE = (GROUP[:, None] == [0, 1]).astype(float)
+OF_BOTH = np.array([[0.0, 0.0], [1.0, 0.5], [2.0, 0.0], [0.3, 1.0], [0.0, 0.0]])  # as tensor products have it
 ROOT = rng.standard_normal((9, D)) * np.array([1.0, 2.0, 0.5, 1.5, 1.0])
 H, MOMENT, MEAN = ROOT.T @ ROOT, rng.standard_normal(D) * 3, np.array([0.0, 0.2, -0.1, 0.0, 0.0])
-LAW = NestedLaw(H, MOMENT, GROUP, MEAN, ScalePrior(np.array([3.0, 1.0]), np.array([0.7, 1.5])))
+TWO = ScalePrior(np.array([3.0, 1.0]), np.array([0.7, 1.5]))
+LAWS = {"groups": NestedLaw(H, MOMENT, SHARE, MEAN, TWO), "of both": NestedLaw(H, MOMENT, OF_BOTH, MEAN, TWO)}
+LAW, SHARES = LAWS["groups"], {"groups": SHARE, "of both": OF_BOTH}
 
 
-def log_q(lam):
+def log_q(lam, share=SHARE):
     """From the whole matrices, without Schur complements or eigenvalues."""
-    precision = np.array([0.0 if g < 0 else np.exp(-lam[g]) for g in GROUP])
+    precision = share @ np.exp(-lam)
     P, h = H + np.diag(precision), MOMENT + precision * MEAN
     quadratic = 0.5 * h @ np.linalg.solve(P, h) - 0.5 * (precision * MEAN**2).sum()
     known = precision > 0
@@ -52,12 +56,14 @@ def log_q(lam):
     return prior + 0.5 * np.log(precision[known]).sum() - 0.5 * np.linalg.slogdet(P)[1] + quadratic
 
 
-def test_the_law_of_one_scale_given_the_others():
+@pytest.mark.parametrize("which", LAWS)
+def test_the_law_of_one_scale_given_the_others(which):
+    law = LAWS[which]
     grid, other = np.linspace(-6, 5, 12), 0.4
     for g in range(2):
         points = [np.where(np.arange(2) == g, at, other) for at in grid]
-        whole = np.array([log_q(lam) for lam in points])
-        parts = LAW._log_law(g, LAW._of_one(g, np.full(2, other)), grid)
+        whole = np.array([log_q(lam, SHARES[which]) for lam in points])
+        parts = law._log_law(g, law._of_one(g, np.full(2, other)), grid)
         assert np.ptp(whole - parts) < 1e-9
 
 
@@ -69,7 +75,7 @@ def test_the_prior_of_a_log_variance_is_that_of_its_scale():
 
 
 def test_one_scale_has_its_law_as_a_table():
-    law = NestedLaw(H, MOMENT, np.minimum(GROUP, 0), MEAN, ScalePrior(np.array([3.0]), np.array([0.7])))
+    law = NestedLaw(H, MOMENT, SHARE.sum(axis=1, keepdims=True), MEAN, ScalePrior(np.array([3.0]), np.array([0.7])))
     one = TABLES.views(TABLES.pack(**law.tables()))
     fine = np.linspace(-12, 8, 4001)
     exact = law._log_law(0, law._of_one(0, law.lam), fine)
@@ -79,14 +85,15 @@ def test_one_scale_has_its_law_as_a_table():
     assert np.abs(ours - exact)[heavy].max() < 0.02
 
 
-def test_the_proposals_ratio_is_that_of_one_density():
+@pytest.mark.parametrize("which", LAWS)
+def test_the_proposals_ratio_is_that_of_one_density(which):
     """``log f(here) - log f(there)``, of dilations a quarter of it: they have passed a step for that power."""
-    knobs = np.array(knobs_of(LAW))
-    one = TABLES.views(TABLES.pack(**LAW.tables()))
+    knobs = np.array(knobs_of(LAWS[which]))
+    one = TABLES.views(TABLES.pack(**LAWS[which].tables()))
 
     def log_f(state):
         theta, lam = state[:D], np.log(state[D:])
-        precision = np.array([0.0 if g < 0 else np.exp(-lam[g]) for g in GROUP])
+        precision = SHARES[which] @ np.exp(-lam)
         P, h = H + np.diag(precision), MOMENT + precision * MEAN
         off = theta - np.linalg.solve(P, h)
         at_scales = sum(log_density_of.py_func(lam[g], one, g) - lam[g] for g in range(2))

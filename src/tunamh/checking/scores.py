@@ -99,17 +99,19 @@ def _density(x: np.ndarray) -> np.ndarray:
 
 def _legendre(order: int, u: np.ndarray) -> np.ndarray:
     t = 2 * u - 1
+    square = t * t
     if order == 3:
-        return np.sqrt(7) * 0.5 * (5 * t**3 - 3 * t)
-    return np.sqrt(9) * 0.125 * (35 * t**4 - 30 * t * t + 3)
+        return np.sqrt(7) * 0.5 * t * (5 * square - 3)
+    return np.sqrt(9) * 0.125 * ((35 * square - 30) * square + 3)
 
 
 def _integral(order: int, u: np.ndarray) -> np.ndarray:
     """From 0 to ``u``: by ``d/dt (P_(k+1) - P_(k-1)) = (2k + 1) P_k``."""
     t = 2 * u - 1
+    square = t * t
     if order == 3:
-        return np.sqrt(7) * 0.5 * ((35 * t**4 - 30 * t * t + 3) / 8 - (3 * t * t - 1) / 2) / 7
-    return np.sqrt(9) * 0.5 * ((63 * t**5 - 70 * t**3 + 15 * t) / 8 - (5 * t**3 - 3 * t) / 2) / 9
+        return np.sqrt(7) * 0.5 * (((35 * square - 30) * square + 3) / 8 - (3 * square - 1) / 2) / 7
+    return np.sqrt(9) * 0.5 * t * (((63 * square - 70) * square + 15) / 8 - (5 * square - 3) / 2) / 9
 
 
 __all__ = ["Between", "quantile", "residual", "scores"]

@@ -247,3 +247,12 @@ def normal_tail(x):
     series = series * s - 0.26710119887498124
     series = series * s + 0.5664638478118136
     return series / (x + 2.0)
+
+
+@helper(inline=True)
+def precision_under(share, j, variances):
+    """``sum_g share_jg / variance_g``."""
+    total = 0.0
+    for g in range(variances.size):
+        total += share[j, g] / variances[g]
+    return total

@@ -16,11 +16,12 @@ import numpy as np
 from ..priors.default import INTERCEPT, Columns
 from ..tables.columns import Factor
 from .coding import Block
+from .curve_terms import Term, begun_term
 from .errors import FormulaError, listed
 from .evaluation import Values, as_factor, learned_calls, reference_of
 from .likely_factors import NoNumber, first_without_number, refuse_numbers_as_text, refuse_unlikely
 from .right_side import MOST_COLUMNS, RightSide
-from .smooths import Smooth, asked, begun, finished
+from .smooths import asked
 from .syntax import Call, Name, label
 from .terms import Terms, term_label
 from .variables import join_levels
@@ -79,7 +80,8 @@ def first_look(terms: Terms, values: Values) -> FirstLook:
     texts: dict[str, NoNumber | None] = {}
     curves = [(curve, asked(curve)) for curve in terms.curves]
     for curve, own in curves:
-        moments[str(curve)] = Moments.of(values.numbers(own.x))
+        for k, column in enumerate(own.columns):
+            moments[_argument(curve, k)] = Moments.of(values.numbers(column))
     by = [own.by for _, own in curves if own.by is not None]
     for atom in dict.fromkeys([*(atom for term in terms.fixed for atom in term), *by]):
         for call in learned_calls(atom):
@@ -110,7 +112,7 @@ def learned(terms: Terms, looks: Iterable[FirstLook], n_rows: int, *, hide_inter
             moments[name] = moments[name] + one if name in moments else one
     atoms = {label(atom): atom for term in terms.fixed for atom in term}
     atoms |= {label(by): by for curve in terms.curves if (by := asked(curve).by) is not None}
-    curves = tuple(begun(one, moments[str(one)].low, moments.pop(str(one)).high) for one in terms.curves)
+    curves = tuple(begun_term(one, _ranges(one, moments)) for one in terms.curves)
     joined = {name: with_reference(join_levels(found), atoms[name]) for name, found in levels.items()}
     states = {name: {"mean": one.mean, "sd": one.sd} for name, one in moments.items()}
     for name, state in states.items():
@@ -124,6 +126,17 @@ def learned(terms: Terms, looks: Iterable[FirstLook], n_rows: int, *, hide_inter
     side = RightSide(terms, joined, states, curves=curves, hide_intercept=hide_intercept)
     _refuse_too_many(side)
     return side
+
+
+def _argument(curve: Call, k: int) -> str:
+    """What is known of column ``k`` of a curve is kept by this name."""
+    return f"{curve} {k}"
+
+
+def _ranges(curve: Call, moments: dict[str, Moments]) -> list[tuple[float, float]]:
+    """Of the columns of a curve, taken from what is known."""
+    found = [moments.pop(_argument(curve, k)) for k in range(len(asked(curve).columns))]
+    return [(one.low, one.high) for one in found]
 
 
 def refuse_second_intercept(side: RightSide) -> None:
@@ -174,8 +187,8 @@ class SecondLook(NamedTuple):
 
     cells: dict[str, np.ndarray]
     moments: dict[str, Moments]
-    curves: dict[str, tuple[np.ndarray, float]]
-    """Of a curve: sums of products of its functions, and the number of rows."""
+    curves: dict[str, tuple[np.ndarray, ...]]
+    """Of a curve: sums over the rows."""
 
 
 def second_look(side: RightSide, values: Values) -> SecondLook:
@@ -186,10 +199,7 @@ def second_look(side: RightSide, values: Values) -> SecondLook:
             used = np.unique(side.cell_numbers(block, codes))
             cells[block.key] = used[used >= 0]
     moments = {_numbers_of(block): Moments.of(side.multiplier(block, values)) for block in side.blocks if block.numbers}
-    curves = {}
-    for curve in side.curves:
-        R = curve.raw(values.numbers(curve.asked.x))
-        curves[curve.name] = R.T @ R, float(len(R))
+    curves = {curve.name: curve.sums(values) for curve in side.curves}
     return SecondLook(cells, moments, curves)
 
 
@@ -214,17 +224,17 @@ class Learned(NamedTuple):
 def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
     cells: dict[str, np.ndarray] = {}
     moments: dict[str, Moments] = {}
-    curves: dict[str, tuple[np.ndarray, float]] = {}
+    curves: dict[str, tuple[np.ndarray, ...]] = {}
     for look in looks:
-        for name, (gram, n) in look.curves.items():
-            before, seen = curves.get(name, (0.0, 0.0))
-            curves[name] = before + gram, seen + n
+        for name, sums in look.curves.items():
+            before = curves.get(name)
+            curves[name] = sums if before is None else tuple(a + b for a, b in zip(before, sums, strict=True))
         for key, found in look.cells.items():
             cells[key] = np.union1d(cells[key], found) if key in cells else found
         for name, one in look.moments.items():
             moments[name] = moments[name] + one if name in moments else one
     side = replace(side, cells={key: tuple(found.tolist()) for key, found in cells.items()})
-    side = replace(side, curves=tuple(_finished(side, one, *curves[one.name]) for one in side.curves))
+    side = replace(side, curves=tuple(one.finished(curves[one.name], _levels_by(side, one)) for one in side.curves))
     if side.dim > MOST_COLUMNS:
         raise FormulaError(
             f"the formula makes {side.dim:,} coefficients, and at most {MOST_COLUMNS:,} are possible: use "
@@ -246,13 +256,12 @@ def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
     return Learned(side, [_moments_of(one, moments) for one in side.parts])
 
 
-def _moments_of(part: Block | Smooth, moments: Mapping[str, Moments]) -> Moments | None:
-    if isinstance(part, Smooth):
+def _moments_of(part: Block | Term, moments: Mapping[str, Moments]) -> Moments | None:
+    if isinstance(part, Term):
         return CURVE
     return moments[_numbers_of(part)] if part.numbers else None
 
 
-def _finished(side: RightSide, curve: Smooth, gram: np.ndarray, n: float) -> Smooth:
+def _levels_by(side: RightSide, curve: Term) -> int:
     by = curve.asked.by
-    levels = 0 if by is None else len(side.levels.get(label(by), ()))
-    return finished(curve, gram, n, levels, by is not None and not levels)
+    return 0 if by is None else len(side.levels.get(label(by), ()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 
 from ..targets.families.registry import family_as_json, family_in_words
@@ -45,11 +44,13 @@ def _groups(formula: FormulaModel, target: Any) -> list[tuple[str, int]]:
 def _priors(target: Any) -> list[str]:
     """A line for each prior, with the names of the parameters that have it."""
     table = prior_summary(target)
-    names_of: dict[str, list[str]] = {}
-    pairs = zip(table.index.tolist(), table["prior"].tolist(), strict=True)
-    for (words, _), own in groupby(pairs, key=lambda pair: (pair[1], _base(pair[0]))):
-        names_of.setdefault(words, []).append(_together([name for name, _ in own], table.index.tolist()))
-    lines = [f"  {_listed(names)}: {words}" for words, names in names_of.items()]
+    every = table.index.tolist()
+    names_of: dict[str, dict[str, list[str]]] = {}
+    for name, words in zip(every, table["prior"].tolist(), strict=True):
+        names_of.setdefault(words, {}).setdefault(_base(name), []).append(name)
+    lines = [
+        f"  {_listed([_together(names, every) for names in own.values()])}: {words}" for words, own in names_of.items()
+    ]
     if len(lines) > _MOST_LINES:
         lines = [*lines[:_MOST_LINES], f"  ... and {len(lines) - _MOST_LINES} more: tunamh.prior_summary(model)"]
     return lines
@@ -61,11 +62,14 @@ def _base(name: str) -> str:
 
 
 def _together(names: list[str], every: list[str]) -> str:
-    """Entries of one variable: the variable, if these are all of it."""
+    """Entries of one variable: the variable, if these are all of it; the first and the last, if all between are."""
     if len(names) == 1:
         return names[0]
-    whole = sum(_base(name) == _base(names[0]) for name in every) == len(names)
-    return _base(names[0]) if whole else f"{names[0]} to {names[-1]}"
+    base, first = _base(names[0]), every.index(names[0])
+    if sum(_base(name) == base for name in every) == len(names):
+        return base
+    in_a_row = every[first : first + len(names)] == names
+    return f"{names[0]} to {names[-1]}" if in_a_row else f"{len(names)} of {base}"
 
 
 def _listed(names: list[str]) -> str:

@@ -27,7 +27,7 @@ LEARNED = ("center", "scale", "standardize")
 """``x - mean``; ``scale`` and ``standardize`` both ``(x - mean) / standard deviation``."""
 
 SPECIAL = ("C", "I", "offset", "strata")
-CURVES = ("s", "bs", "ns", "poly")
+CURVES = ("s", "te", "bs", "ns", "poly")
 """Terms of several columns (`tunamh.formula.smooths`)."""
 
 BESIDE = ("trials", "weights", "cens", "event")
@@ -49,9 +49,8 @@ SPELLED_HERE = {
     "relevel": 'the reference level is chosen by C(x, ref="...")',
     "Treatment": 'the reference level is chosen by C(x, ref="...")',
     "Q": "a column with an odd name is written in backticks, `odd name`",
-    "te": "surfaces are not offered yet: write s(x) + s(z), or s(x, by=z)",
-    "ti": "surfaces are not offered yet: write s(x) + s(z), or s(x, by=z)",
-    "t2": "surfaces are not offered yet: write s(x) + s(z), or s(x, by=z)",
+    "ti": "a surface is written te(x, z), which has the curves of both columns in it",
+    "t2": "a surface is written te(x, z)",
     "mo": "monotonic effects are not offered: C(x) has a coefficient for each level, s(x) a smooth curve",
     "cc": "a cyclic curve is written s(x, cyclic=True, period=24)",
     "cr": "a smooth curve is written s(x)",

@@ -13,7 +13,7 @@ from ..groups import MixedModel
 from ..groups.grouping import Grouping
 from ..priors.description import POSITIVE, PROBABILITIES, laws_in_words
 from ..priors.laws import Laws, ReadyIndependent
-from ..priors.mixtures import GROUPED, HORSESHOE, Mixture
+from ..priors.mixtures import BY_SHARES, GROUPED, HORSESHOE, Mixture
 from ..priors.normal import Normal
 from ..results.layout import ROLE, Layout, layout_of
 from ..targets.base import Target
@@ -97,9 +97,20 @@ def _mixed(words: list[str], mixture: Mixture) -> list[str]:
         unknown = Laws(np.full(own.groups, 2.0), np.zeros(own.groups), own.width, own.df)
         scales = laws_in_words(unknown, positive=True)
         told = [f"normal, mean 0, unknown standard deviation ({scales[int(g)]})" for g in own.group]
+    elif mixture.arrangement == BY_SHARES:
+        unknown = Laws(np.full(own.groups, 2.0), np.zeros(own.groups), own.width, own.df)
+        laws = laws_in_words(unknown, positive=True)
+        told = [_by_shares([law for law, share in zip(laws, row, strict=True) if share > 0]) for row in own.share]
     else:
         told = words
     return [new if mixed else old for new, old, mixed in zip(told, words, mixture.mixed, strict=True)]
+
+
+def _by_shares(scales: list[str]) -> str:
+    if len(scales) < 2:
+        return f"normal, mean 0, unknown standard deviation ({''.join(scales)})"
+    each = scales[0] if len(set(scales)) == 1 else "; ".join(scales)
+    return f"normal, mean 0, precision a sum over {len(scales)} unknown scales (each {each})"
 
 
 def _further(base: GLM) -> list[str]:

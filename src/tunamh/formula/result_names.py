@@ -11,6 +11,7 @@
 | ``predictors={"inflation": "~ year"}`` | ``inflation_Intercept``, ``inflation_year`` | |
 | ... ``{"scale": "~ (1 \\| g)"}`` | ``sigma_1\\|g``, ``sigma_1\\|g_sigma`` | ``g__factor_dim`` |
 | ``s(x)`` | ``s(x)``, and its scale ``s(x)_sigma`` | ``s(x)_dim`` |
+| ``te(x, z)`` | ``te(x, z)``, and its scales ``te(x, z)_sigma`` | ``te(x, z)_dim``, ``te(x, z)_sigma_dim`` |
 | the family's parameters | ``sigma``, ``nu``, ``alpha``, ``kappa``, ``psi``, ``threshold`` | |
 | classes of `Categorical` | every coefficient, effect, scale and correlation once for each class | ``species_dim`` |
 
@@ -69,7 +70,7 @@ def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) 
         elif name == "group_effect":
             found += group_names.effects(_factors(model, groupings), columns)
         elif name == SCALES_OF_SMOOTHS:
-            found += _scales_of_smooths(model.side, columns)
+            found += _scales_of_smooths(model.side, columns, _classes_of_scales(model, size))
         else:
             found.append(_parameter(name, labels, columns))
         at += size
@@ -121,16 +122,23 @@ def _parameter(name: str, labels: Sequence[str] | None, columns: np.ndarray) -> 
     return Found(called, columns, {f"{called}_dim": tuple(labels)}, about(PARAMETER, term=name))
 
 
-def _scales_of_smooths(side: RightSide, columns: np.ndarray) -> Iterator[Found]:
-    """``s(x)_sigma``, of a curve for each level with a dimension."""
-    at = 0
+def _classes_of_scales(model: FormulaModel, scales: int) -> Dimensions:
+    """As `_classes`: each class has as many scales."""
+    each = sum(max(len(one.scale_labels(model.side.levels)), 1) for one in model.side.smooths)
+    return _classes(model, scales // each * model.side.dim)
+
+
+def _scales_of_smooths(side: RightSide, columns: np.ndarray, classes: Dimensions) -> Iterator[Found]:
+    """``s(x)_sigma``, of a curve for each level, or of a surface, with a dimension; of classes with theirs."""
+    at, of_classes = 0, max((len(labels) for labels in classes.values()), default=1)
+    by_class = columns.reshape(of_classes, -1).T
     for curve in side.smooths:
-        name, count = f"{curve.name}_sigma", max(curve.levels, 1)
-        own, at = columns[at : at + count], at + count
-        by = curve.asked.by
-        levels = () if by is None else side.levels.get(label(by), ())
-        dims: Dimensions = {f"{name}_dim": tuple(levels)} if curve.levels else {}
-        yield Found(name, own if curve.levels else own[0], dims, about(SMOOTH_SCALE, term=curve.name))
+        name, labels = f"{curve.name}_sigma", curve.scale_labels(side.levels)
+        count = max(len(labels), 1)
+        own, at = by_class[at : at + count], at + count
+        own = own if labels else own[0]
+        dims: Dimensions = {f"{name}_dim": tuple(labels)} if labels else {}
+        yield Found(name, own if classes else own[..., 0], {**dims, **classes}, about(SMOOTH_SCALE, term=curve.name))
 
 
 def _classes(model: FormulaModel, coefficients: int) -> Dimensions:

@@ -15,10 +15,10 @@ import numpy as np
 from ..targets.designs import DenseDesign, IndexedDesign
 from ..targets.designs.indexed import NOWHERE, IndexedBlock
 from .coding import Block, blocks_of
+from .curve_terms import Term, term_from_json
 from .errors import FormulaError, listed
 from .evaluation import Values, as_factor
 from .parser import parse_expression
-from .smooths import Smooth
 from .syntax import Operation, label
 from .terms import Terms, term_label, terms_of
 
@@ -63,7 +63,7 @@ class RightSide:
     levels: Mapping[str, tuple[str, ...]]
     states: Mapping[str, Mapping[str, float]]
     cells: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    curves: tuple[Smooth, ...] = ()
+    curves: tuple[Term, ...] = ()
     """In the order of the terms."""
     hide_intercept: bool = False
     """Whether the intercept, by which factors are coded, is the family's own (`Ordinal`)."""
@@ -92,13 +92,13 @@ class RightSide:
         return int(np.prod(self.sizes(block)))
 
     @cached_property
-    def parts(self) -> list[Block | Smooth]:
+    def parts(self) -> list[Block | Term]:
         """What makes columns, in their order: those kept whole, then those of levels."""
         whole = [one for one in self.curves if not one.levels]
         return [*self.whole, *whole, *self.gathered, *(one for one in self.curves if one.levels)]
 
     @property
-    def smooths(self) -> list[Smooth]:
+    def smooths(self) -> list[Term]:
         """The curves whose wiggles have an unknown scale."""
         return [one for one in self.curves if one.asked.penalised]
 
@@ -107,7 +107,7 @@ class RightSide:
         """The terms in the order of the columns, and how many each has."""
         return [
             (one.name, one.size)
-            if isinstance(one, Smooth)
+            if isinstance(one, Term)
             else (term_label(one.term), self.count(one) if one.factors else 1)
             for one in self.parts
         ]
@@ -121,15 +121,15 @@ class RightSide:
         """As a person wrote the terms, with levels in brackets."""
         return [name for one in self.parts for name in self._names(one)]
 
-    def curve_labels(self, curve: Smooth) -> tuple[str, ...]:
+    def curve_labels(self, curve: Term) -> tuple[str, ...]:
         """Of all columns of a curve, with the level first where each level has one."""
         if not curve.levels:
             return curve.labels
         levels = self.levels[label(curve.asked.by)]  # type: ignore[arg-type]
         return tuple(f"{level}, {one}" for level in levels for one in curve.labels)
 
-    def _names(self, block: Block | Smooth) -> list[str]:
-        if isinstance(block, Smooth):
+    def _names(self, block: Block | Term) -> list[str]:
+        if isinstance(block, Term):
             return [f"{block.name}[{one}]" for one in self.curve_labels(block)]
         if not block.factors:
             return [term_label(block.term)]
@@ -193,7 +193,7 @@ class RightSide:
     def columns(self, values: Values) -> Columns:
         """Of some rows."""
         codes = self.codes(values)
-        curves = {one.name: self._of_curve(one, values) for one in self.curves}
+        curves = {one.name: one.of_rows(values) for one in self.curves}
         parts = [self.multiplier(block, values)[:, None] for block in self.whole]
         parts += [curves[one.name] for one in self.curves if not one.levels]
         whole = np.hstack([np.empty((values.n_rows, 0)), *parts])
@@ -215,14 +215,6 @@ class RightSide:
         none = np.empty((values.n_rows, 0))
         at = np.hstack([none, *positions]).astype(np.int32)
         return Columns(whole, at, np.hstack([none, *scales]) if valued else None, self.dim)
-
-    def _of_curve(self, curve: Smooth, values: Values) -> np.ndarray:
-        """Columns of a curve, or of that of the row's level."""
-        own = curve.asked
-        x = values.numbers(own.x)
-        curve.warn_beyond(x)
-        found = curve.columns(x)
-        return found * values.numbers(own.by)[:, None] if own.by is not None and curve.multiplied else found
 
     def _known_cells(self, block: Block, cell: np.ndarray, codes: Mapping[str, np.ndarray], values: Values) -> Any:
         cells = np.asarray(self.cells[block.key], dtype=np.int64)
@@ -263,7 +255,7 @@ class RightSide:
                 for name, state in found["states"].items()
             },
             {str(key): tuple(map(int, cells)) for key, cells in found["cells"].items()},
-            tuple(Smooth.from_json(*pair) for pair in zip(found.get("curves", ()), terms.curves, strict=True)),
+            tuple(term_from_json(*pair) for pair in zip(found.get("curves", ()), terms.curves, strict=True)),
             bool(found["hide_intercept"]),
         )
 

@@ -14,11 +14,12 @@ from ..priors.independent import IndependentPrior
 from ..priors.mixtures import MixturePrior, refuse_other_scales
 from ..priors.positive import PositivePrior
 from ..priors.smooths import CurveColumns, WithSmooths, default_scale
+from .curve_terms import Term
 from .errors import FormulaError
 from .parser import parse_expression
 from .right_side import RightSide
-from .smooths import Smooth, asked
-from .syntax import Call, label
+from .smooths import asked
+from .syntax import Call
 
 
 def scales_of_smooths(given: Any, side: RightSide, unit: float) -> tuple[dict[str, PositivePrior], Any]:
@@ -57,7 +58,7 @@ def _curve(written: str, scales: Mapping[str, Any]) -> str | None:
 
 def _name_of(node: Any) -> str | None:
     """What results call a term that is a curve; None of other terms, and of what no formula has."""
-    if not (isinstance(node, Call) and node.function == "s"):
+    if not (isinstance(node, Call) and node.function in ("s", "te")):
         return None
     try:
         return asked(node).name
@@ -75,7 +76,6 @@ def with_smooths(of_columns: Any, side: RightSide, scales: Mapping[str, Positive
     priors: dict[str, IndependentPrior] = {
         name: of_columns if isinstance(of_columns, Flat) else of_columns.priors[name] for name, _ in side.spans
     }
-    group: list[int] = []
     labels: list[str] = []
     laws: list[PositivePrior] = []
     places = {}
@@ -85,18 +85,14 @@ def with_smooths(of_columns: Any, side: RightSide, scales: Mapping[str, Positive
         labels += named
         laws += [scales[one.name]] * len(named)
         priors[one.name] = CurveColumns(priors[one.name], one.fixed, one.each, float(scales[one.name].law().scale[0]))
-    for part in side.parts:
-        if isinstance(part, Smooth) and part.asked.penalised:
-            curve = np.arange(part.size)
-            own = np.where(curve % part.each < part.fixed, -1, places[part.name] + curve // part.each)
-            group += own.tolist()
-        else:
-            group += [-1] * (part.size if isinstance(part, Smooth) else side.count(part) if part.factors else 1)
-    return WithSmooths(ByTerm(priors, side.spans), tuple(group), tuple(labels), tuple(laws))
+    share = np.zeros((side.dim, len(labels)))
+    ends = np.cumsum([0, *(count for _, count in side.spans)])
+    for part, at in zip(side.parts, ends[:-1], strict=True):
+        if isinstance(part, Term) and part.asked.penalised:
+            own = part.shares
+            share[at : at + part.size, places[part.name] : places[part.name] + own.shape[1]] = own
+    return WithSmooths(ByTerm(priors, side.spans), share, tuple(labels), tuple(laws))
 
 
-def _labels(curve: Smooth, side: RightSide) -> list[str]:
-    by = curve.asked.by
-    if by is None or not curve.levels:
-        return [curve.name]
-    return [f"{curve.name}[{level}]" for level in side.levels[label(by)]]
+def _labels(curve: Term, side: RightSide) -> list[str]:
+    return [f"{curve.name}[{one}]" for one in curve.scale_labels(side.levels)] or [curve.name]

@@ -21,13 +21,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .demmler_reinsch import demmler_reinsch
 from .errors import FormulaError
-from .splines import CYCLIC, POLYNOMIAL, SPLINES, differences, penalty, raw_columns
+from .evaluation import Values
+from .splines import CYCLIC, POLYNOMIAL, SPLINES, differences, raw_columns
 from .syntax import Call, Name, Node, Number, label
 
-_LEAST = {"s": 5, "bs": 4, "ns": 2, "poly": 1}
+_LEAST = {"s": 5, "te": 5, "bs": 4, "ns": 2, "poly": 1}
 _MOST = 200
-_DEFAULT_K = 10
+_DEFAULT_K = {"s": 10, "te": 5}
 _BEYOND = 1e-3  # of the range of the data: how far outside it rows may be without a warning
 _NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
 
@@ -41,6 +43,8 @@ class Asked(NamedTuple):
     by: Node | None = None
     cyclic: bool = False
     period: float | None = None
+    z: Node | None = None
+    """The second column, of a surface."""
 
     @property
     def kind(self) -> str:
@@ -49,18 +53,24 @@ class Asked(NamedTuple):
     @property
     def raw(self) -> int:
         """How many functions ``R`` there are."""
-        return self.size + {"s": 0, "bs": 1, "ns": 3, "poly": 1}[self.function]
+        return self.size + {"s": 0, "te": 0, "bs": 1, "ns": 3, "poly": 1}[self.function]
 
     @property
     def penalised(self) -> bool:
-        return self.function == "s"
+        return self.function in ("s", "te")
 
     @property
     def name(self) -> str:
         """What results call the term: a smooth without the numbers that tune it."""
         by = "" if self.by is None else f", by={label(self.by)}"
         size = "" if self.penalised else f", {self.size}"
-        return f"{self.function}({label(self.x)}{size}{by})"
+        columns = ", ".join(map(label, self.columns))
+        return f"{self.function}({columns}{size}{by})"
+
+    @property
+    def columns(self) -> tuple[Node, ...]:
+        """What the term is a function of."""
+        return (self.x,) if self.z is None else (self.x, self.z)
 
 
 def asked(node: Call) -> Asked:
@@ -69,17 +79,20 @@ def asked(node: Call) -> Asked:
     positional = list(node.arguments)
     if not positional:
         raise FormulaError(f"{node}: {function} takes a column, such as {function}(x).")
+    if function == "te" and len(positional) != 2:
+        raise FormulaError(f"{node}: te takes two columns, as in te(x, z).")
     if len(positional) > (1 if function == "s" else 2):
-        several = "a curve of several columns is not offered: write s(x) + s(z), or s(x, by=z)"
+        several = "a surface over two columns is written te(x, z), two curves s(x) + s(z)"
         raise FormulaError(f"{node}: {several if function == 's' else f'{function} takes a column and one number'}.")
-    known = {"s": ("k", "by", "cyclic", "period"), "poly": ("degree",)}.get(function, ("df",))
+    z = positional.pop() if function == "te" else None
+    known = {"s": ("k", "by", "cyclic", "period"), "te": ("k",), "poly": ("degree",)}.get(function, ("df",))
     unknown = [name for name in named if name not in known]
     if unknown:
         raise FormulaError(f"{node}: {function} has no argument {unknown[0]}=; known are {', '.join(known)}=.")
     size_node = positional[1] if len(positional) == 2 else named.get(known[0])
-    if size_node is None and function != "s":
+    if size_node is None and function not in _DEFAULT_K:
         raise FormulaError(f"{node}: write how many columns you want, as in {function}({label(positional[0])}, 4).")
-    size = _DEFAULT_K if size_node is None else _whole(node, known[0], size_node, _LEAST[function])
+    size = _DEFAULT_K[function] if size_node is None else _whole(node, known[0], size_node, _LEAST[function])
     cyclic = _truth(node, "cyclic", named.get("cyclic"))
     period = None if "period" not in named else _positive(node, "period", named["period"])
     if period is not None and not cyclic:
@@ -87,7 +100,7 @@ def asked(node: Call) -> Asked:
     by = named.get("by")
     if by is not None and not (isinstance(by, Name) or (isinstance(by, Call) and by.function == "C")):
         raise FormulaError(f"{node}: by= is a column of numbers or levels, or C(column).")
-    return Asked(function, positional[0], size, by, cyclic, period)
+    return Asked(function, positional[0], size, by, cyclic, period, z)
 
 
 def _whole(node: Call, name: str, given: Node, least: int) -> int:
@@ -113,7 +126,7 @@ def _truth(node: Call, name: str, given: Node | None) -> bool:
 def columns_of_smooth(node: Call) -> list[Node]:
     """The expressions that need columns of the data."""
     found = asked(node)
-    return [found.x] if found.by is None else [found.x, found.by]
+    return [*found.columns] if found.by is None else [*found.columns, found.by]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,21 +178,37 @@ class Smooth:
         """Of one curve: (n, each)."""
         return self.raw(x) @ self.T
 
-    def warn_beyond(self, x: np.ndarray) -> None:
-        """Warn of rows outside the data, where a curve goes on as a line or a polynomial."""
-        away = _BEYOND * (self.high - self.low)  # slopes are taken by steps that are shorter
-        outside = 0 if self.asked.cyclic else int(((x < self.low - away) | (x > self.high + away)).sum())
-        if outside:
-            how = (
-                "the polynomial continues"
-                if self.asked.kind == POLYNOMIAL
-                else "the curve continues as a straight line"
-            )
-            warnings.warn(
-                f"{label(self.asked.x)} is outside the range of the fitted data, {self.low:g} to {self.high:g}, in "
-                f"{outside:,} rows: there {how}, without any data.",
-                stacklevel=2,
-            )
+    def of_rows(self, values: Values) -> np.ndarray:
+        """Columns of a curve, or of that of the row's level; with a warning of rows beyond the data."""
+        own = self.asked
+        x = values.numbers(own.x)
+        if not own.cyclic:
+            how = "the polynomial continues" if own.kind == POLYNOMIAL else "the curve continues as a straight line"
+            warn_beyond(own.x, x, self.low, self.high, how)
+        found = self.columns(x)
+        return found * values.numbers(own.by)[:, None] if own.by is not None and self.multiplied else found
+
+    def sums(self, values: Values) -> tuple[np.ndarray, ...]:
+        """What is learned from some rows by addition: products of functions, and the number of rows."""
+        R = self.raw(values.numbers(self.asked.x))
+        return R.T @ R, np.array(float(len(R)))
+
+    def finished(self, sums: tuple[np.ndarray, ...], levels: int) -> Smooth:
+        """With its columns, by the `sums` of all rows; ``levels`` is how many a column ``by`` has."""
+        gram, n = sums
+        return finished(self, gram, float(n), levels, self.asked.by is not None and not levels)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """(columns, scales): which scale the prior of a coefficient has (`tunamh.priors.summed_precisions`)."""
+        curve = np.arange(self.size)
+        wiggle = curve % self.each >= self.fixed
+        return (curve[:, None] // self.each == np.arange(max(self.levels, 1))) * wiggle[:, None] * 1.0
+
+    def scale_labels(self, levels: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        """What its scales are told apart by; none where there is one."""
+        by = self.asked.by
+        return () if by is None or not self.levels else levels[label(by)]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -210,6 +239,18 @@ class Smooth:
         return one
 
 
+def warn_beyond(x: Node, values: np.ndarray, low: float, high: float, how: str) -> None:
+    """Warn of rows outside the data, where a curve goes on by what it is."""
+    away = _BEYOND * (high - low)  # slopes are taken by steps that are shorter
+    outside = int(((values < low - away) | (values > high + away)).sum())
+    if outside:
+        warnings.warn(
+            f"{label(x)} is outside the range of the fitted data, {low:g} to {high:g}, in {outside:,} rows: there "
+            f"{how}, without any data.",
+            stacklevel=3,
+        )
+
+
 def begun(node: Call, low: float, high: float) -> Smooth:
     """With the range of the data, or the period, which begins at the smallest number."""
     own = asked(node)
@@ -229,27 +270,11 @@ def finished(smooth: Smooth, gram: np.ndarray, n: float, levels: int, multiplied
 
 
 def _penalised(own: Asked, smooth: Smooth, G: np.ndarray, multiplied: bool) -> tuple[np.ndarray, int]:
-    S = penalty(own.raw, cyclic=own.cyclic)
-    S = S * (np.trace(G) / np.trace(S))
-    root = np.linalg.cholesky(G + S)
-    inverse = np.linalg.inv(root)
-    mu, vectors = np.linalg.eigh(inverse @ G @ inverse.T)
-    mu, vectors = mu[::-1], (inverse.T @ vectors)[:, ::-1]
-    free = 1 if own.cyclic else 2
-    known = np.arange(len(mu)) >= free
-    known &= mu > _NO_DATA
-    if not known.any():
-        raise FormulaError(
-            f"{smooth.node}: {label(own.x)} has too few different values for a curve: write C({label(own.x)}) for "
-            "one coefficient for each value, or use the column itself."
-        )
-    norm = np.sqrt((mu[known] / (1 - mu[known])).sum())
-    wiggles = vectors[:, known] / (np.sqrt(1 - mu[known]) * norm)
+    found = demmler_reinsch(smooth.node, own.x, G, cyclic=own.cyclic)
+    wiggles = found.vectors / (np.sqrt(1 - found.mu) * found.norm)
     fixed = [] if not multiplied else [np.ones(own.raw)]
-    if not own.cyclic:
-        line = np.arange(own.raw, dtype=np.float64)  # its B-splines' coefficients lie on a line, too
-        line -= np.ones(own.raw) @ G @ line
-        fixed.append(line / np.sqrt(line @ G @ line))
+    if found.line is not None:
+        fixed.append(found.line)
     wiggles *= np.where(wiggles[-1] - wiggles[0] < 0, -1.0, 1.0)
     return np.column_stack([*fixed, wiggles]), len(fixed)
 

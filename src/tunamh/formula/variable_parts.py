@@ -8,8 +8,8 @@ import numpy as np
 
 from ..results.layout import ROLE
 from .coding import Block
+from .curve_terms import Term
 from .right_side import RightSide
-from .smooths import Smooth
 from .syntax import label
 
 FAMILY_NAMES = {
@@ -59,9 +59,9 @@ def as_written(side: RightSide) -> list[tuple[Piece, int]]:
     return [found[part] for part in (*side.blocks, *side.curves) if part in found]
 
 
-def _piece(side: RightSide, block: Block | Smooth) -> Piece:
-    if isinstance(block, Smooth):
-        return Piece(block.name, side.curve_labels(block), None, label(block.asked.x))
+def _piece(side: RightSide, block: Block | Term) -> Piece:
+    if isinstance(block, Term):
+        return Piece(block.name, side.curve_labels(block), None, ", ".join(map(label, block.asked.columns)))
     name = side.block_name(block)
     if not block.factors:
         return Piece(name, None, None)

@@ -62,12 +62,15 @@ def neighbours_of(f: int, groupings: list[Grouping], cells: Cells) -> dict[str, 
     return {"neighbour_start": start, "neighbour": group[order], "neighbour_factor": factor[order]}
 
 
-def state_places(f: int, groupings: list[Grouping], p: int) -> dict[str, int]:
+def state_places(f: int, groupings: list[Grouping], p: int, prior_scales: int) -> dict[str, int]:
     """Where a state has the factor's scales and effects, and its place among all groups."""
     before = groupings[:f]
     return {
         "scales_at": p + sum(one.scales for one in before),
-        "effects_at": p + sum(one.scales for one in groupings) + sum(one.groups * one.q for one in before),
+        "effects_at": p
+        + sum(one.scales for one in groupings)
+        + prior_scales
+        + sum(one.groups * one.q for one in before),
         "group_at": sum(one.groups for one in before),
     }
 
@@ -156,7 +159,7 @@ def factor_record(
         prior_gradient[priors.tau_at if known else slice(p, None)] += slopes.sum() / tau if known else slopes
     precisions = np.array([Q for Q, _ in variants])
     return FACTOR.pack(
-        **state_places(f, rows.groupings, p),
+        **state_places(f, rows.groupings, p, priors.prior_scales),
         **partners_of(f, rows.groupings, centre.shares),
         **neighbours_of(f, rows.groupings, cells),
         **unseen(rows, f, centre, priors),

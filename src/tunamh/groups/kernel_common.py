@@ -13,6 +13,7 @@ from ..compiled.windows import window
 from ..priors.laws import laws_at
 from .covariance import fill_precision, log_correlations
 from .layout import factor_of
+from .prior_scales import log_density_under_scales
 
 ALL_ROWS = 1e300
 """In the place of beta: every group is read in order."""
@@ -139,6 +140,15 @@ def _log_prior_of_effects(factor, state, tau):
 
 
 @helper
+def log_prior_of_common(model, common, state):
+    """Of the common parameters, and of the unknown scales of their prior."""
+    value = model.log_prior(state[: common.p], model.prior_hyper)
+    if common.prior_scales == 0 or not value > -np.inf:
+        return value
+    return value + log_density_under_scales(common, state, tau_of(state, common))
+
+
+@helper
 def closed_prior(turn, state):
     """The priors of common parameters and scales; -inf outside their support.
 
@@ -146,7 +156,7 @@ def closed_prior(turn, state):
     scale, so that the other factors' effects have other laws; else those of the other factors stay.
     """
     factor, common, model = turn.factor, turn.common, turn.model
-    value = model.log_prior(state[: common.p], model.prior_hyper)
+    value = log_prior_of_common(model, common, state)
     if not value > -np.inf:
         return value
     tau = tau_of(state, common)

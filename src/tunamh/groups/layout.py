@@ -1,7 +1,8 @@
 """Where the numbers of grouped rows lie in a target's flat vector.
 
-A state is ``(beta, lambda, v)``: the ``p`` common parameters, the coordinates of all factors' covariances, and the
-effects of all groups of all factors, one factor behind the other, group by group.
+A state is ``(beta, lambda, v)``: the ``p`` common parameters, the coordinates of all factors' covariances and, behind
+them, unknown scales of the common parameters' prior, and the effects of all groups of all factors, one factor behind
+the other, group by group.
 
 Sums over a group's rows at the centre, with ``z`` a row's columns of effects and ``x`` those of the common parameters:
 ``gradient = sum f' z``, ``curvature = sum f'' z z'``, ``cross = sum f'' z x'``, ``thirds = sum f''' z z z``,
@@ -34,10 +35,19 @@ COMMON = Layout(
     tau_at=WHOLE,  # where one over the residuals' scale is walked, -1 where it is known
     shared_at=WHOLE,  # common parameters from here on are numbers that all rows share: a log dispersion, a logit
     share_at=WHOLE,  # which of these is the logit of a share of all rows, -1 where none is
+    prior_scales=WHOLE,  # unknown scales of the common parameters' prior; mostly none (`.prior_scales`)
+    prior_scales_at=WHOLE,  # where a state has the logarithms of their squares
+    mixture_size=WHOLE,
+    tables_size=WHOLE,
+    prior_tau=NUMBER,  # tau at the centre, 1 where there is none
     factor_start=("factors",),  # where the factors' records begin, behind this one's first number
     centre=("p",),
     gradient=("p",),
     hessian=("p", "p"),
+    prior_offset=("p",),  # b0 of coefficients that are walked as ``(b - b0) tau``, else 0
+    prior_mixture=("mixture_size",),  # which parameter has which scale, and the scales' laws: a record of `SUMMED`
+    prior_wide=("prior_scales",),  # logarithms of the squares at which the factors' laws are made
+    prior_tables=("tables_size",),  # what scales are proposed from: a record of `TABLES`
 )
 
 FACTOR = Layout(

@@ -124,7 +124,8 @@ class Groups:
     @property
     def state(self) -> np.ndarray:
         scales = [s[: one.scales] for s, one in zip(self.at.scales, self.model.groupings, strict=True)]
-        return np.concatenate([self.at.common, *scales, self._effects])
+        of_prior = self.model.wide_prior.lam if self.model.scaled_prior else []
+        return np.concatenate([self.at.common, *scales, of_prior, self._effects])
 
     @property
     def effects(self) -> list[np.ndarray]:

@@ -12,6 +12,7 @@ from ..acceptance.grouped import BOUND, ROW
 from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceGaussian
 from ..priors import Flat
+from ..priors.potential import ReadyPrior
 from ..process.scratch import folder_in_force, large, large_arrays_in
 from ..process.stages import announce
 from ..rows.gathered_rows import GatheredRows
@@ -34,13 +35,14 @@ from .from_tables import from_tables
 from .grouping import GroupEffects, Grouping, warn_of_single_rows
 from .laplace import SharedParameters, law_of_shared
 from .layout import COMMON, FACTOR, pack
-from .parameters import GroupedParameters, effect_names, scale_names
+from .parameters import GroupedParameters, effect_names, prior_scale_names, scale_names
 from .quadratic import precision_at
 from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales, unit
 from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
 from .sweep import Sweep
+from .wide_prior import WidePrior, fields_of, wide_prior
 
 if TYPE_CHECKING:
     from .learned_law import LearnedLaw
@@ -123,7 +125,9 @@ class MixedModel(GroupedParameters):
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
         refuse_flat_scales(base, groupings)
-        p, m, n_effects = base.dim, sum(one.scales for one in groupings), sum(one.groups * one.q for one in groupings)
+        p, n_effects = base.dim, sum(one.groups * one.q for one in groupings)
+        of_prior = [] if base._prior.mixture is None else prior_scale_names(base._prior.mixture)
+        m = sum(one.scales for one in groupings) + len(of_prior)
         design, rows = with_groups(base, groupings, p + m)
         self._settle(
             base=base,
@@ -134,7 +138,7 @@ class MixedModel(GroupedParameters):
             effects=n_effects,
             keeps_effects=n_effects <= _MOST_KEPT,
             grouped=GroupedRows(base, groupings),
-            scale_priors=ScalePriors(base._prior, groupings, -1 if form is None else form.tau_at),
+            given_priors=ScalePriors(base._prior, groupings, -1 if form is None else form.tau_at),
             rows_of=base.on_observations(rows, y_column=design.numbers.width),
             predictors=base.predictors,
         )
@@ -154,7 +158,7 @@ class MixedModel(GroupedParameters):
             ),
             family_hyper=list(base._family_hyper),
             dim=p + m + len(effects),
-            names=[*base.chain_names, *scales, *effects],
+            names=[*base.chain_names, *scales, *of_prior, *effects],
             prior=None,
             ready=Flat().bind(p + m + len(effects)),
             temper=base.temper,
@@ -162,7 +166,7 @@ class MixedModel(GroupedParameters):
         self._settle(prior=base.prior)
 
     grouped: GroupedRows
-    scale_priors: ScalePriors
+    given_priors: ScalePriors
     rows_of: GLM
     user_family: Any
     fingerprint_of_all_rows = True
@@ -208,14 +212,40 @@ class MixedModel(GroupedParameters):
     @cached_property
     def _by_laplace(self) -> Self:
         """The same model, its common parameters and scales drawn from the Laplace law."""
+        if self.scaled_prior:
+            return self._with(learned=None, laplace_centre=self.laplace_centre, wide_prior=self.wide_prior)
         return self._with(learned=None, laplace_centre=self.laplace_centre)
 
     @property
     def centre(self) -> Centre:
         return self.laplace_centre if self.learned is None else self.learned.centre
 
+    @property
+    def scaled_prior(self) -> bool:
+        """Return whether the prior of the common parameters has unknown scales."""
+        return self.base._prior.mixture is not None
+
+    @cached_property
+    def wide_prior(self) -> WidePrior:
+        """Return the expansion of a prior with unknown scales."""
+        return wide_prior(self.base, self.grouped, self.given_priors, self._first_centre)
+
+    @property
+    def scale_priors(self) -> ScalePriors:
+        return self.wide_prior.priors if self.scaled_prior else self.given_priors
+
+    @property
+    def prior_of_common(self) -> ReadyPrior:
+        """Return the prior of the common parameters, without those laws that have an unknown scale."""
+        prior: Any = self.base._prior
+        return prior.without_scaled() if self.scaled_prior else prior
+
     @cached_property
     def laplace_centre(self) -> Centre:
+        return self.wide_prior.centre if self.scaled_prior else self._first_centre
+
+    @property
+    def _first_centre(self) -> Centre:
         base = self.base
         start = self.search_start
         if start is None:
@@ -223,7 +253,7 @@ class MixedModel(GroupedParameters):
             mode = base.modes[0]
             common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
-        return trusted_centre(base, self.grouped, self.scale_priors, start)
+        return trusted_centre(base, self.grouped, self.given_priors, start)
 
     def _factor_records(self) -> list[np.ndarray]:
         """For each factor the vector of numbers that a sweep reads (`tunamh.groups.layout.FACTOR`)."""
@@ -296,6 +326,7 @@ class MixedModel(GroupedParameters):
             centre=centre.at.common,
             gradient=centre.sums.gradient,
             hessian=centre.sums.hessian,
+            **fields_of(self),
         )
         return pack_hyper(self.own_numbers, expansion)
 
@@ -322,7 +353,8 @@ class MixedModel(GroupedParameters):
         return f"common parameters and scales together, then each group separately: {groups}"
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
-        law = None if any(one.df for one in self.groupings) else law_of_shared(self)  # that of normal effects
+        none = self.scaled_prior or any(one.df for one in self.groupings)  # it is that of normal effects
+        law = None if none else law_of_shared(self)
         return law, SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
@@ -354,6 +386,10 @@ class MixedModel(GroupedParameters):
             state[scales_at : scales_at + one.scales] = scales[: one.scales]
             state[effects_at : effects_at + drawn.size] = drawn.ravel()
             scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
+        if self.scaled_prior:
+            wide = self.wide_prior
+            away = 2.0 * wide.spread * rng.standard_normal(len(wide.lam))
+            state[scales_at : self.p + self.m] = wide.lam + np.clip(away, -3, 3)
         return state
 
     def _supported_scales(self, k: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:

@@ -248,13 +248,12 @@ def _propose(rng, turn, eps, Q):
     return _propose_common(rng, turn, shift)
 
 
-@part(ProposeCommon)
-def propose_common(rng, address, eps, Q):
+@helper
+def propose_kinds(rng, turn, eps, Q):
     """By `_propose`, in the coordinate of a share or in that of its logit: a choice that knows nothing of the state.
 
     What is no number in ``there`` is a rejection.
     """
-    turn = turn_at(address)
     factor, common, state, there = turn.factor, turn.common, turn.state, turn.there
     at = common.share_at
     width = _width(factor, at) if at >= 0 else 0.0
@@ -273,6 +272,12 @@ def propose_common(rng, address, eps, Q):
         there[at] = np.nan
         return 0.0, laplace
     return log_q + here_slope - there_slope, laplace
+
+
+@part(ProposeCommon)
+def propose_common(rng, address, eps, Q):
+    """By `propose_kinds`."""
+    return propose_kinds(rng, turn_at(address), eps, Q)
 
 
 @part(MoveRows)

@@ -12,8 +12,9 @@ from ..compiled.triangular import back, cholesky, solve
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from .conditionals import own_effects
-from .kernel_common import draw_weights, log_prior_of_scales, precision, tau_of
+from .kernel_common import draw_weights, log_prior_of_common, log_prior_of_scales, precision, tau_of
 from .layout import factor_of
+from .prior_scales import fill_beside_wide
 from .roles import MoveScales, turn_at
 
 
@@ -46,12 +47,18 @@ def _move_against_common(rng, turn, Q):
         gram = factor.between_gram
     slope, bend = factor.between_slope, factor.between_hessian
     S, middle, own, delta = np.empty((r, r)), np.empty(r), np.empty(r), np.empty(r)
+    beside, pull = np.zeros(common.p), np.zeros(common.p)
+    if common.prior_scales > 0:
+        fill_beside_wide(common, state, beside, pull)
     for i in range(r):
-        own[i] = slope[i]  # of the prior's quadratic, at the state
+        own[i] = slope[i] - pull[int(columns[i])]  # of the prior's quadratic, at the state
         for j in range(r):
             at = int(columns[j])
             own[i] += bend[i, j] * (state[at] - common.centre[at])
             S[i, j] = bend[i, j] + Q[int(effects[i]), int(effects[j])] * gram[i, j]
+        at = int(columns[i])
+        own[i] += beside[at] * (state[at] - common.centre[at])
+        S[i, i] += beside[at]
         middle[i] = own[i]
         line, w = Q[int(effects[i])], pulls[i]
         for g in range(factor.groups):
@@ -66,15 +73,15 @@ def _move_against_common(rng, turn, Q):
         delta[i] = rng.standard_normal()
     solve(S, r, middle)
     back(S, r, delta)
-    log_ratio = -model.log_prior(state[: common.p], model.prior_hyper)
+    log_ratio = -log_prior_of_common(model, common, state)
     for i in range(r):
         delta[i] -= middle[i]
         there[int(columns[i])] += delta[i]
     for i in range(r):
-        log_ratio += own[i] * delta[i]
+        log_ratio += (own[i] + 0.5 * beside[int(columns[i])] * delta[i]) * delta[i]
         for j in range(r):
             log_ratio += 0.5 * delta[i] * bend[i, j] * delta[j]
-    log_ratio += model.log_prior(there[: common.p], model.prior_hyper)
+    log_ratio += log_prior_of_common(model, common, there)
     if math.isnan(log_ratio):
         return BAD_RATIO
     if not (math.isfinite(log_ratio) and accepts(rng, log_ratio)):

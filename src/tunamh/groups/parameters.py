@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..priors.mixtures import Mixture
 from ..targets.base import Target
 from ..targets.coordinates.base import Scale
 from ..targets.glm import GLM
@@ -16,8 +17,8 @@ class GroupedParameters(Target):
     """The parameters of a model with groups.
 
     A state of the chain is ``(common, lambda, effects)``: the common parameters, the coordinates of the effects'
-    covariances, and the group effects. If the scale of the errors is unknown, covariances and effects are in units of
-    this scale.
+    covariances and of unknown scales of the prior, and the group effects. If the scale of the errors is unknown,
+    covariances and effects are in units of this scale.
     """
 
     base: GLM
@@ -39,7 +40,8 @@ class GroupedParameters(Target):
                 scales.append(np.exp(own[..., : one.q]) / tau)
                 related.append(correlations(own, one.q))
             at += one.scales
-        parts += [*scales, *related]
+        parts += [np.exp(0.5 * points[..., at : at + self.prior_scales]), *scales, *related]
+        at += self.prior_scales
         first = sum(part.shape[-1] for part in parts)
         found = np.empty((*points.shape[:-1], first + points.shape[-1] - at))
         np.concatenate(parts, axis=-1, out=found[..., :first])
@@ -50,10 +52,10 @@ class GroupedParameters(Target):
         """Convert a point from the user's parameters to the chain's parameters.
 
         The user's parameters are ``theta``, the family's parameters, the scales, the correlations and the effects, in
-        this order.
+        this order. Unknown scales of the prior come before those of the effects.
         """
         p = self.p
-        common, rest = self.base.to_chain(point[:p]), point[p:]
+        common, of_prior, rest = self.base.to_chain(point[:p]), *np.split(point[p:], [self.prior_scales])
         tau = 1.0 if self.form is None else float(common[self.form.tau_at])
         unknown = [one for one in self.groupings if one.scales]
         scales, rest = np.split(rest, [sum(one.q for one in unknown)])
@@ -63,7 +65,13 @@ class GroupedParameters(Target):
             own, scales = np.split(scales, [one.q])
             of_own, related = np.split(related, [one.scales - one.q])
             parts.append(coordinates_of(own * tau, of_own))
-        return np.concatenate([*parts, effects * tau])
+        return np.concatenate([*parts, 2.0 * np.log(of_prior), effects * tau])
+
+    @property
+    def prior_scales(self) -> int:
+        """Return how many unknown scales the prior of the common parameters has."""
+        mixture = self.base._prior.mixture
+        return 0 if mixture is None else len(mixture.start)
 
     @property
     def recorded(self) -> list[str]:
@@ -83,6 +91,9 @@ class GroupedParameters(Target):
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
         found = list(self.base.variables)
+        if self.base._prior.mixture is not None:
+            named = self.base._prior.mixture.variables
+            found += [(name, None if labels is None else list(labels)) for name, labels in named]
         unknown = [one for one in self.groupings if one.scales]
         if unknown:
             found.append(("group_scale", [name for one in unknown for name in scale_names(one)[: one.q]]))
@@ -96,6 +107,15 @@ class GroupedParameters(Target):
     @property
     def effect_labels(self) -> list[str]:
         return [name for one in self.groupings for name in effect_names(one)]
+
+
+def prior_scale_names(mixture: Mixture) -> list[str]:
+    """Of unknown scales of the common parameters' prior, as chains walk them."""
+    return [
+        f"log square of {name}" + ("" if label is None else f"[{label}]")
+        for name, labels in mixture.variables
+        for label in labels or (None,)
+    ]
 
 
 def scale_names(one: Grouping) -> list[str]:

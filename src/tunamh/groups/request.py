@@ -17,6 +17,7 @@ from ..targets.description import classes_of
 from ..targets.families.base import Responses
 from ..targets.glm import GLM
 from ..targets.observations.row_layout import rough_fit
+from ..targets.scale_mixtures.nested import MOST_SCALES, may_be_nested
 from .grouping import GroupEffects, Grouping, read_groups
 
 
@@ -26,11 +27,11 @@ def refuse(base: GLM, form: Any) -> None:
         raise NotApplicable(
             f"a model with group effects and unknown degrees of freedom needs an unknown scale: {base.user_family!r}."
         )
-    if base._prior.mixture is not None:
+    if base._prior.mixture is not None and not may_be_nested(base):
         raise NotApplicable(
-            "priors.Horseshoe, Grouped and Ridge, and curves s(x) of formulas, have scales of their own, which are not "
-            "sampled beside group effects: say bs(x, df) for a curve without one. "
-            "Give the coefficients priors.Normal, priors.StudentT or priors.Laplace; or use tunamh.GLM without groups=."
+            f"priors.Horseshoe has a scale for each coefficient, and no more than {MOST_SCALES} unknown scales of a "
+            "prior are sampled beside group effects. Give the coefficients priors.Grouped, Ridge, Normal, StudentT or "
+            "Laplace; or use tunamh.GLM without groups=."
         )
 
 

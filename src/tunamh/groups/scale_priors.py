@@ -22,6 +22,11 @@ class ScalePriors:
     push: float = 0.0
     """A slope in ``tau`` beside: what scales that are known say of it, to the first order."""
 
+    @property
+    def prior_scales(self) -> int:
+        """Of the common parameters' prior, unknown ones."""
+        return 0 if self.common.mixture is None else len(self.common.mixture.start)
+
     def pushed(self, push: float) -> ScalePriors:
         return replace(self, push=push)
 

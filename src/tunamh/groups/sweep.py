@@ -22,6 +22,7 @@ from ..compiled.references import address_of, keep_until_here
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
+from .common_and_scales import propose_common_and_scales
 from .conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from .kernel_common import FactorTurn, draw_weights, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
@@ -30,10 +31,12 @@ from .move_effects import move_effects
 from .move_means import move_means
 from .move_scales import move_scales
 from .move_together import move_together
+from .prior_scales import draw_prior_scales
 from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, MOVE_TOGETHER, move_at, scales_at
 
 PARTS = (propose_common, move_common, move_effects, move_scales, move_means)
 """In the order of their places (`tunamh.groups.roles`); models with related levels have one more."""
+
 
 _FULL, _RHO = range(2)  # knobs
 _ON_ALL_ROWS, _ALONE = 1.0, 2.0  # values of the first: decide on all rows; move the effects alone
@@ -113,6 +116,9 @@ def _sweep(rng, place, model, stream, own, work, statistics):
     full, alone = knobs[_FULL] == _ON_ALL_ROWS, knobs[_FULL] == _ALONE
     rho = knobs[_RHO]
     slope = np.empty(common.p)
+    if common.prior_scales > 0 and not alone:
+        draw_prior_scales(rng, common, state, tau_of(state, common))
+        copy_into(there, state)
     for f in range(common.factors):
         factor = factor_of(hyper, f)
         kappa, away = np.empty((factor.n_effects, factor.groups)), np.zeros(factor.n_cells)
@@ -187,6 +193,13 @@ def _nearer(knobs, acceptance):
     knobs[_RHO] = 1.0 - min(max(keep, 0.01), 1.0)
 
 
+def _parts_of(target: Any) -> tuple[Part, ...]:
+    """`PARTS`; where the prior has unknown scales, (A) moves these, too; related levels have one more."""
+    first = propose_common_and_scales if target.scaled_prior else propose_common
+    more = (move_together,) if any(one.related for one in target.groupings) else ()
+    return (first, *PARTS[1:], *more)
+
+
 @dataclass(frozen=True)
 class Sweep(Kernel):
     """Common parameters and scales together, then every group by itself: what a model with groups is sampled by.
@@ -200,7 +213,7 @@ class Sweep(Kernel):
         return move_common, propose_common, move_effects, _sweep, move_means, move_scales
 
     def bind(self, target: Any) -> ReadyKernel:
-        prior = target.base._prior
+        prior = target.prior_of_common
         return ReadyKernel(
             _sweep,
             _STATISTICS,
@@ -211,7 +224,7 @@ class Sweep(Kernel):
             adapt=_nearer,
             adapts_to="laplace_acceptance",
             log_prior=(prior.log_prior, prior.hyper),
-            parts=(*PARTS, move_together) if any(one.related for one in target.groupings) else PARTS,
+            parts=_parts_of(target),
         )
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:

@@ -1,6 +1,6 @@
 """How far a posterior is from Laplace's approximation, as a value and in words: whether that is accurate enough.
 
-It comes from `tunamh.laplace.measure` and lives in the attributes of a result.
+It comes from `tunamh.sampling.laplace_measure` and lives in the attributes of a result.
 """
 
 from __future__ import annotations

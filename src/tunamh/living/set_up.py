@@ -283,6 +283,12 @@ def centre_on(record: Record | None, names: list[str], widths: np.ndarray) -> Ce
 def refuse_other_models(base: GLM) -> None:
     """Raise for a regression whose pieces cannot be kept at a centre."""
     reason = None
+    if base.coefficient_prior.mixture is not None:
+        raise NotApplicable(
+            "cache= and priors with unknown scales (Ridge, Grouped, Horseshoe) together are not offered, since these "
+            "scales need a pass over all rows: give a prior whose scale is known, such as "
+            'prior={"carrier": tunamh.Normal(scale=0.5)}, or open the rows without cache=.'
+        )
     if not isinstance(base.terms, OnePredictor):
         reason = "has several predictors"
     elif base.row_layout.form is not None or base.observations is not base.user_rows:

@@ -1,4 +1,4 @@
-"""A picture of the curves of a formula, with bands."""
+"""A picture of the curves of a formula, with bands, and of its surfaces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arguments import explained
 from ..errors import NotApplicable
-from ..formula.curves import Curve, curves_of
+from ..formula.curves import Curve, DrawnSurface, terms_of_result
 from ..results.group_effects import interval_probability
 from ..tables.libraries import listed
 
@@ -25,12 +25,14 @@ def plot_smooths(
     Each panel shows one curve over the range of the data: how the linear predictor changes with this column, if the
     other columns do not change. A curve ``s(x)`` has a mean of zero over the rows of the data; the intercept contains
     its level. A curve ``s(x, by=z)`` with a numeric column ``z`` is the slope of ``z``. The bands are pointwise
-    intervals. It needs matplotlib (``pip install "tunamh[plot]"``).
+    intervals. A surface ``te(x, z)`` is shown by the colours and contours of its posterior mean; it is pale where the
+    interval of ``ci_prob`` contains zero. It needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
     posterior : DataTree
-        The result of `tunamh.sample` for a formula with ``s(x)``, ``bs(x, df)``, ``ns(x, df)`` or ``poly(x, n)``.
+        The result of `tunamh.sample` for a formula with ``s(x)``, ``te(x, z)``, ``bs(x, df)``, ``ns(x, df)`` or
+        ``poly(x, n)``.
     term : str, optional
         One term, such as ``"s(x)"``. Default: all.
     ci_prob : float, optional
@@ -50,20 +52,25 @@ def plot_smooths(
     >>> axes[0].figure.savefig("curves.png")
     """
     probability = interval_probability(ci_prob)
-    curves = _chosen(curves_of(posterior, draws), term)
+    curves = _chosen(terms_of_result(posterior, draws), term)
     where = _panels(len(curves)) if axes is None else np.ravel(np.asarray(axes, dtype=object))
     if len(where) != len(curves):
         raise ValueError(f"there are {len(curves)} curves, and axes= has {len(where)} Axes.")
     for curve, ax in zip(curves, where, strict=True):
-        _draw(ax, curve, probability)
-    _share_heights(curves, list(where))
+        if isinstance(curve, DrawnSurface):
+            _draw_surface(ax, curve, probability)
+        else:
+            _draw(ax, curve, probability)
+    own = [(one, ax) for one, ax in zip(curves, where, strict=True) if isinstance(one, Curve)]
+    _share_heights([one for one, _ in own], [ax for _, ax in own])
     return where
 
 
-def _chosen(curves: list[Curve], term: str | None) -> list[Curve]:
+def _chosen(curves: list[Curve | DrawnSurface], term: str | None) -> list[Curve | DrawnSurface]:
     if not curves:
         raise NotApplicable(
-            "the result has no curves: it must be one of a formula with s(x), bs(x, df), ns(x, df) or poly(x, n)."
+            "the result has no curves: it must be one of a formula with s(x), te(x, z), bs(x, df), "
+            "ns(x, df) or poly(x, n)."
         )
     if term is None:
         return curves
@@ -97,6 +104,18 @@ def _draw(ax: Any, curve: Curve, probability: float) -> None:
     ax.set(title=curve.title, xlabel=curve.column, ylabel=what)
     ax.margins(x=0.01)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_surface(ax: Any, surface: DrawnSurface, probability: float) -> None:
+    mean, (x, z) = surface.mean, surface.at
+    most = float(np.abs(mean).max()) or 1.0
+    levels = np.linspace(-most, most, 17)
+    filled = ax.contourf(x, z, mean, levels=levels, cmap="PuOr")
+    ax.contour(x, z, mean, levels=levels[::2], colors="0.25", linewidths=0.5)
+    unsure = np.where(surface.told_from_zero(probability), np.nan, 1.0)
+    ax.pcolormesh(x, z, unsure, cmap="gray", vmin=0.0, vmax=1.0, alpha=0.45, shading="nearest")
+    ax.figure.colorbar(filled, ax=ax, shrink=0.85, label="linear predictor")
+    ax.set(title=surface.title, xlabel=surface.columns[0], ylabel=surface.columns[1])
 
 
 def _share_heights(curves: list[Curve], axes: list[Any]) -> None:

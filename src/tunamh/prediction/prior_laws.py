@@ -55,7 +55,7 @@ def _variances(mixture: Mixture, n: int, rng: np.random.Generator) -> np.ndarray
     if mixture.arrangement == HORSESHOE:
         return np.square(rng.standard_cauchy((n, d)) * own.width * rng.standard_cauchy((n, 1)))
     scales = np.asarray(own.width) * rng.standard_t(np.asarray(own.df), (n, len(own.df)))
-    return np.square(scales)[:, mixture.groups]
+    return mixture.variances_at(np.square(scales))
 
 
 def draws_from(laws: Laws, n: int, rng: np.random.Generator, *, names: list[str], positive: bool = False) -> np.ndarray:

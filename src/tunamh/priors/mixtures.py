@@ -25,6 +25,7 @@ from .half_student_t import HalfStudentT
 from .laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready, records
 from .positive import PositivePrior
 from .potential import Prior, ReadyPrior
+from .summed_precisions import SUMMED, draw_scales_by_shares
 
 _COEFFICIENTS: dict[str, Any] = {"mixed": ("d",), "fixed_variance": ("d",), "mean": ("d",)}
 """Whether each coefficient is mixed, the variance of those that are not, means."""
@@ -139,10 +140,11 @@ def _grouped(rng, place, model, stream, own, work, statistics):
     return NO_FAULT
 
 
-HORSESHOE, EACH, GROUPED = range(3)
-"""How variances follow from the scales of a state: a product, one for each coefficient, one for each group."""
+HORSESHOE, EACH, GROUPED, BY_SHARES = range(4)
+"""How variances follow from the scales of a state: a product, one for each coefficient, one for each group; precisions
+that are sums over scales."""
 
-_LAYOUTS = {HORSESHOE: _HORSESHOE, EACH: _EACH, GROUPED: _GROUPED}
+_LAYOUTS = {HORSESHOE: _HORSESHOE, EACH: _EACH, GROUPED: _GROUPED, BY_SHARES: SUMMED}
 
 _OTHERS = {"fixed_variance": np.inf, "kind": float(FLAT), "scale": 1.0, "df": 1.0}
 """Numbers of parameters that have no law here; others are zero."""
@@ -188,6 +190,34 @@ class Mixture(NamedTuple):
         zero = np.zeros(own.d)
         return records(Laws(own.kind, own.mean, own.scale, own.df), self.mixed, zero, zero, zero).ravel()
 
+    @property
+    def few(self) -> bool:
+        """Whether scales belong to several coefficients each, so that all may be proposed together."""
+        return self.arrangement in (GROUPED, BY_SHARES)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """(coefficients, scales): the precision of a coefficient is the sum of ``share / v``. Of few scales."""
+        assert self.few
+        if self.arrangement == BY_SHARES:
+            return np.array(self.numbers.share)
+        return (self.groups[:, None] == np.arange(len(self.start))) * self.mixed[:, None].astype(float)
+
+    def variances_at(self, v: np.ndarray) -> np.ndarray:
+        """Of all coefficients at variances (..., scales) of few scales; those without a scale have any."""
+        if self.arrangement == GROUPED:
+            return np.asarray(v)[..., self.groups]
+        precision = (1.0 / np.asarray(v)) @ self.shares.T
+        return np.divide(1.0, precision, out=np.ones_like(precision), where=precision > 0)
+
+    @property
+    def by_shares(self) -> np.ndarray:
+        """``hyper`` of the arrangement `BY_SHARES`, of any few scales."""
+        if self.arrangement == BY_SHARES:
+            return self.hyper
+        own = {name: value for name, value in vars(self.numbers).items() if name in SUMMED.fields}
+        return fixed(SUMMED.pack(**own, share=self.shares))
+
     def starting_at(self, variances: np.ndarray) -> Mixture:
         """The same with other variances to begin with, of an arrangement by groups."""
         return self._replace(start=np.asarray(variances, dtype=np.float64))
@@ -196,7 +226,7 @@ class Mixture(NamedTuple):
         """The same of coefficients that are parameters ``at`` of ``dim``, beside others whose laws are elsewhere."""
 
         def spread(values: Any, empty: Any) -> np.ndarray:
-            wide = np.full(dim, empty, dtype=np.asarray(values).dtype)
+            wide = np.full((dim, *np.shape(values)[1:]), empty, dtype=np.asarray(values).dtype)
             wide[at] = values
             return wide
 
@@ -207,7 +237,7 @@ class Mixture(NamedTuple):
             start = np.append(spread(self.start[:-1], 1.0), self.start[-1])
         layout, own = _LAYOUTS[self.arrangement], vars(self.numbers)
         wide = {
-            name: spread(own[name], _OTHERS.get(name, 0.0)) if kind == ("d",) else own[name]
+            name: spread(own[name], _OTHERS.get(name, 0.0)) if kind[:1] == ("d",) else own[name]
             for name, kind in layout.fields.items()
         }
         hyper = layout.pack(**{**wide, "d": dim})
@@ -228,10 +258,14 @@ class ReadyMixture(ReadyIndependent):
     def mixture(self) -> Mixture:
         return self.scales
 
+    def without_scaled(self) -> ReadyIndependent:
+        """The laws of the coefficients that have no unknown scale; the others have none."""
+        return ready(self.laws._replace(kind=np.where(self.scales.mixed, FLAT, self.laws.kind)))
+
     def as_wide_as(self, variances: np.ndarray) -> ReadyMixture:
         """The same prior, whose expansion and start are those of groups with these variances."""
         mixed = self.scales.mixed
-        width = np.where(mixed, np.sqrt(variances)[self.scales.groups], self.laws.scale)
+        width = np.where(mixed, np.sqrt(self.scales.variances_at(variances)), self.laws.scale)
         plain = ready(self.laws._replace(scale=width))
         mixture = self.scales.starting_at(variances)
         return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)
@@ -326,6 +360,14 @@ def by_groups(
     df, width = (np.array([float(law._asdict()[number][0]) for law in laws]) for number in ("df", "scale"))
     variables = ((name, labels if always_labelled or len(labels) > 1 else None),)
     return _grouped, {"df": df, "width": width, "group": group}, GROUPED, group, width**2, variables
+
+
+def by_shares(share: np.ndarray, labels: tuple[str, ...], scales: Sequence[PositivePrior], name: str) -> tuple:
+    """The same of coefficients whose precisions are sums over scales."""
+    group = np.argmax(share > 0, axis=1)
+    _, numbers, _, _, start, variables = by_groups(group, labels, scales, name, always_labelled=True)
+    numbers = {"df": numbers["df"], "width": numbers["width"], "share": share}
+    return draw_scales_by_shares, numbers, BY_SHARES, group, start, variables
 
 
 def refuse_other_scales(name: str, scale: Any) -> None:

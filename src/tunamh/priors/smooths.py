@@ -13,7 +13,7 @@ import numpy as np
 from .half_student_t import HalfStudentT
 from .independent import IndependentPrior
 from .laws import NORMAL, Laws
-from .mixtures import MixturePrior, by_groups
+from .mixtures import MixturePrior, by_groups, by_shares
 from .normal import Normal
 from .positive import PositivePrior
 from .potential import ReadyPrior
@@ -44,30 +44,44 @@ class CurveColumns(IndependentPrior):
         return Laws(*(np.tile(np.concatenate(pair), dim // self.each) for pair in zip(first, others, strict=True)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WithSmooths(MixturePrior):
-    """``others`` for all coefficients but those of wiggles; ``group`` is the scale of each, -1 of those without one."""
+    """``others`` for all coefficients but those of wiggles, whose precisions are sums of ``share / scale^2``.
+
+    ``share`` is (coefficients, scales), zero of coefficients that have no scale. Those of curves have one share each.
+    It is that of one class, where classes without an order have coefficients and scales of their own.
+    """
 
     others: IndependentPrior
-    group: tuple[int, ...] = field(repr=False)
+    share: np.ndarray = field(repr=False)
     labels: tuple[str, ...]
     scales: tuple[PositivePrior, ...]
 
     def bind(self, dim: int) -> ReadyPrior:
-        if dim != len(self.group):
-            raise TypeError(
-                "s(x) is not offered beside classes without an order, each of which would have a curve: use bs(x, df)."
-            )
-        mixed, laws = np.array(self.group) >= 0, self.others.laws(dim)
+        mixed, laws = np.asarray((self._shares(dim) > 0).any(axis=1)), self.others.laws(dim)
         if (laws.kind[~mixed] > NORMAL).any():
             raise TypeError(
                 "beside s(x) only Normal and Flat priors are offered for other coefficients: say Normal(scale=...)."
             )
         return self.bind_beside(laws, mixed, self.columns or [str(j) for j in range(dim)])
 
+    def _shares(self, dim: int) -> np.ndarray:
+        """Of all classes: each has scales of its own."""
+        classes = dim // max(len(self.share), 1)
+        if classes * len(self.share) != dim:
+            raise TypeError(f"the prior of curves is one of {len(self.share)} coefficients, but there are {dim}.")
+        return np.kron(np.eye(classes), self.share)
+
     def kernel(self, dim: int, names: Sequence[str]) -> tuple:
-        return by_groups(np.maximum(self.group, 0), self.labels, self.scales, SCALES_OF_SMOOTHS, always_labelled=True)
+        share, classes = self._shares(dim), dim // len(self.share)
+        scales, labels = self.scales * classes, self.labels
+        if classes > 1:
+            labels = tuple(f"{label}, class {k + 1}" for k in range(classes) for label in self.labels)
+        if ((share > 0).sum(axis=1) > 1).any():
+            return by_shares(share, labels, scales, SCALES_OF_SMOOTHS)
+        return by_groups(np.argmax(share, axis=1), labels, scales, SCALES_OF_SMOOTHS, always_labelled=True)
 
     def width(self, dim: int) -> np.ndarray:
-        widths = np.array([float(one.law().scale[0]) for one in self.scales])
-        return widths[np.maximum(self.group, 0)]
+        share = self._shares(dim)
+        widths = np.tile([float(one.law().scale[0]) for one in self.scales], dim // len(self.share))
+        return widths[np.argmax(share, axis=1)]

@@ -24,7 +24,8 @@ class NotebookCell:
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._share, self._remark = 0.0, ""
+        self._share: float | None = 0.0
+        self._remark = ""
         self._handle: Any = None
         self._next, self._done, self._broken = 0.0, False, False
 
@@ -32,7 +33,7 @@ class NotebookCell:
         self._lines.append(line)
         self._show()
 
-    def update(self, share: float, remark: str) -> None:
+    def update(self, share: float | None, remark: str) -> None:
         self._share, self._remark = share, remark
         if time.monotonic() >= self._next:
             self._show()
@@ -62,5 +63,7 @@ class NotebookCell:
         lines = "".join(f"<div>{escape(line)}</div>" for line in self._lines)
         if self._done:
             return lines
-        bar = f'<progress value="{self._share:.4f}" max="1" style="width:16em"></progress>'
-        return f"<div>{bar} {self._share:.0%} {escape(self._remark)}</div>{lines}"
+        share = self._share
+        value, told = ("", "") if share is None else (f' value="{share:.4f}"', f"{share:.0%} ")
+        bar = f'<progress{value} max="1" style="width:16em"></progress>'
+        return f"<div>{bar} {told}{escape(self._remark)}</div>{lines}"

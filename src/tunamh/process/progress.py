@@ -67,20 +67,24 @@ class Progress:
         if self._bar is not None:
             self._bar.reset(self._task, description=self.title)
 
-    def update(self, share: float, remark: str) -> None:
+    def update(self, share: float | None, remark: str) -> None:
+        """``share`` is None where nobody knows how much is left."""
         if self._bar is not None:
-            self._bar.update(self._task, completed=share, remark=remark)
+            self._bar.update(self._task, total=None if share is None else 1.0, completed=share or 0.0, remark=remark)
         elif self._cell is not None:
             self._cell.update(share, f"{self.title}, {self._left(share)}; {remark}")
         elif self.show and time.monotonic() >= self._next_line:
             self._print(share, remark)
             self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
 
-    def _print(self, share: float, remark: str) -> None:
+    def _print(self, share: float | None, remark: str) -> None:
         elapsed = time.monotonic() - self._started
-        self._write(f"{self.title}: {share:.0%} after {elapsed:.0f} s, {self._left(share)}; {remark}")
+        done = "" if share is None else f"{share:.0%} after "
+        self._write(f"{self.title}: {done}{elapsed:.0f} s, {self._left(share)}; {remark}")
 
-    def _left(self, share: float) -> str:
+    def _left(self, share: float | None) -> str:
+        if share is None:
+            return "time left unknown"
         elapsed = time.monotonic() - self._started
         return f"about {elapsed * (1 / share - 1):.0f} s left" if share >= _LEAST_SHARE else "starting"
 

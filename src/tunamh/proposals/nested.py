@@ -5,8 +5,9 @@ place of ``q``, every kind of step is reversible, so that ``log_q`` is ``log f(h
 
 - new scales from the tables, and ``z' = rho z + innovation xi`` where ``theta = m(v) + P(v)^(-1/2) z``;
 - the same with the scales as they are, and a shorter innovation;
-- a dilation ``u' = mean + e^s (u - mean)``, ``v' = e^(2s) v`` of one group, taken by a Metropolis-Hastings step for a
-  power of ``f`` (its Jacobian is ``e^((m_g + 2) s)``), so that its factor is that power's ratio.
+- a dilation ``u' = mean + e^s (u - mean)``, ``v' = e^(2s) v`` of one scale, or of all that have coefficients in common,
+  taken by a Metropolis-Hastings step for a power of ``f`` (its Jacobian is ``e^((m_g + 2) s)``, 2 for each scale), so
+  that its factor is that power's ratio.
 
 With ``innovation`` 1 and ``q~ = q`` the factor and the target's offset leave ``exp(R(theta) - R(theta'))``, with ``R``
 what the rows have beyond their quadratic.
@@ -22,10 +23,10 @@ import numpy as np
 
 from ..compiled import REASSOCIATE, Propose, fixed, helper, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
-from ..compiled.vector import copy_into
+from ..compiled.vector import copy_into, precision_under
 from .base import Proposal, ReadyProposal, Space
 from .nested_law import NestedLaw
-from .scale_tables import TABLES, drawn_from, log_density_of
+from .scale_tables import TABLES, drawn_from, log_density_of, tables_at
 from .walks import log_dilation
 
 _KNOBS = Layout(
@@ -34,19 +35,25 @@ _KNOBS = Layout(
     cooled=NUMBER,  # the power of ``f`` by which dilations are screened; 0: they are not
     m=WHOLE,  # coefficients u whose prior has unknown scales
     n=WHOLE,  # other parameters a
+    scales=WHOLE,
+    tau_at=WHOLE,  # of one over the errors' scale, in whose units all is said here; -1 where it is known
+    tau=NUMBER,  # at the centre
     at_u=("m",),
     at_a=("n",),
-    group=("m",),
     mean=("m",),
     moment=("m",),  # k
     c=("n",),
+    share=("m", "scales"),  # the precision of u_i is the sum of share / v
+    together=("scales",),  # the first of the scales that have coefficients in common: these are dilated together
     C=("m", "m"),
     W=("n", "m"),
     root=("n", "n"),  # the lower factor of A
+    scaled=("m + n",),  # 1 of coefficients, beside an unknown scale of the errors
+    at=("m + n",),  # from where they are measured in its units
 )
 """Behind these the tables of the scales."""
 
-_knobs_at, _tables_at = _KNOBS.reader(), TABLES.reader()
+_knobs_at = _KNOBS.reader()
 _DILATED_SHARE, _KEPT_SHARE = 0.05, 0.1
 _COOLED = 0.25  # tails of the likelihood may be heavier than those of ``f``
 _FARTHEST = 400.0  # of a log variance: beyond, it is no number to compute with
@@ -55,12 +62,12 @@ _FARTHEST = 400.0  # of a log variance: beyond, it is no number to compute with
 @helper(fastmath=REASSOCIATE)
 def _factor(K, own, state, d):
     """The lower factor of ``C + D^-1``, row by row; the logarithm of its determinant."""
-    total = 0.0
+    total, variances = 0.0, state[d : d + own.scales]
     for i in range(own.m):
         for j in range(i + 1):
             value = own.C[i, j]
             if i == j:
-                value += 1.0 / state[d + int(own.group[i])]
+                value += precision_under(own.share, i, variances)
             for k in range(j):
                 value -= K[i, k] * K[j, k]
             K[i, j] = math.sqrt(value) if i == j else value / K[j, j]
@@ -149,31 +156,88 @@ def _log_f(state, K, mean, z, own, tables, d):
 
 
 @helper
+def _is_among(own, i, one):
+    """Whether a scale of coefficient ``i`` is among those of which ``one`` is the first."""
+    for g in range(own.scales):  # noqa: SIM110
+        if own.share[i, g] > 0.0 and own.together[g] == one:
+            return True
+    return False
+
+
+@helper
 def _dilated(rng, here, there, own, tables, d):
     """By a Metropolis-Hastings step for ``f^cooled``, whose factor is the ratio of these: most long ones end here."""
-    s, g, count = log_dilation(rng), int(tables.scales * rng.random()), 0
+    s, one, count = log_dilation(rng), own.together[int(tables.scales * rng.random())], 0.0
     copy_into(there, here)
     for i in range(own.m):
-        if int(own.group[i]) == g:
+        if _is_among(own, i, one):
             j = int(own.at_u[i])
             there[j] = own.mean[i] + math.exp(s) * (here[j] - own.mean[i])
-            count += 1
-    there[d + g] = here[d + g] * math.exp(2.0 * s)
-    if not abs(math.log(there[d + g])) < _FARTHEST:
-        return -np.inf
+            count += 1.0
+    for g in range(tables.scales):
+        if own.together[g] == one:
+            there[d + g] = here[d + g] * math.exp(2.0 * s)
+            count += 2.0
+            if not abs(math.log(there[d + g])) < _FARTHEST:
+                return -np.inf
     if own.cooled == 0.0:
-        return (count + 2.0) * s
+        return count * s
     K, mean, z = np.empty((own.m, own.m)), np.empty(own.m), np.empty(d)
     rise = _log_f(there, K, mean, z, own, tables, d) - _log_f(here, K, mean, z, own, tables, d)
-    if not abs(rise) < np.inf or not math.log(1.0 - rng.random()) < own.cooled * rise + (count + 2.0) * s:
+    if not abs(rise) < np.inf or not math.log(1.0 - rng.random()) < own.cooled * rise + count * s:
         return -np.inf  # it stays
     return -own.cooled * rise
 
 
 @part(Propose)
 def nested(rng, here, there, knobs):
+    """In units of the errors' scale, where that is unknown; a density of these has the Jacobian for one of states."""
     own = _knobs_at(knobs, 0)
-    tables, m, d = _tables_at(knobs, own.end), own.m, own.m + own.n
+    tables = tables_at(knobs, own.end)
+    if own.tau_at < 0:
+        return _nested(rng, here, there, own, tables)
+    begin, end = np.empty(here.size), np.empty(here.size)
+    _in_units(here, begin, own)
+    log_f = _nested(rng, begin, end, own, tables)
+    tau = end[own.tau_at]
+    if not (log_f > -np.inf and tau > 0.0):
+        return -np.inf
+    _out_of_units(end, there, own)
+    return log_f + _coordinates(own) * math.log(here[own.tau_at] / tau)
+
+
+@helper
+def _coordinates(own):
+    """How many powers of ``tau`` the Jacobian has."""
+    total = 2.0 * own.scales
+    for j in range(own.scaled.size):
+        total += own.scaled[j]
+    return total
+
+
+@helper
+def _in_units(state, found, own):
+    """``(beta - at) tau / tau_0`` and ``v (tau / tau_0)^2`` of a state."""
+    unit, d = state[own.tau_at] / own.tau, own.scaled.size
+    for j in range(d):
+        found[j] = (state[j] - own.at[j]) * unit if own.scaled[j] > 0.0 else state[j]
+    for g in range(d, state.size):
+        found[g] = state[g] * unit * unit
+
+
+@helper
+def _out_of_units(found, state, own):
+    """The inverse of `_in_units`."""
+    unit, d = found[own.tau_at] / own.tau, own.scaled.size
+    for j in range(d):
+        state[j] = own.at[j] + found[j] / unit if own.scaled[j] > 0.0 else found[j]
+    for g in range(d, state.size):
+        state[g] = found[g] / (unit * unit)
+
+
+@helper
+def _nested(rng, here, there, own, tables):
+    m, d = own.m, own.m + own.n
     u = rng.random()
     if u < _DILATED_SHARE:
         return _dilated(rng, here, there, own, tables, d)
@@ -206,24 +270,27 @@ def nested(rng, here, there, knobs):
     return log_f if abs(log_f) < np.inf else -np.inf  # without a factor in either state it is no move
 
 
-def knobs_of(law: NestedLaw, *, screened: bool = True) -> np.ndarray:
+def knobs_of(law: NestedLaw, *, screened: bool = True, **units: Any) -> np.ndarray:
     """What the compiled proposal reads; the innovation, which is tuned, comes first.
 
-    ``screened``: whether long dilations end before a row is read.
+    ``screened``: whether long dilations end before a row is read. ``units`` are those of errors of unknown scale.
     """
-    found = law.tables()
+    found, d = law.tables(), len(law.at_u) + len(law.at_a)
+    known = {"tau_at": -1, "tau": 1.0, "scaled": np.zeros(d), "at": np.zeros(d)}
     own = _KNOBS.pack(
         innovation=1.0,
         cooled=_COOLED if screened else 0.0,
         at_u=law.at_u,
         at_a=law.at_a,
-        group=law.group,
+        share=law.share,
+        together=law.together,
         mean=law.mean,
         moment=law.k,
         c=law.c,
         C=law.C,
         W=law.W,
         root=law.root_a,
+        **{**known, **units},
     )
     return fixed([*own, *TABLES.pack(**found)])
 

@@ -47,15 +47,25 @@ def _not_negative(C: np.ndarray) -> np.ndarray:
     return (vectors * np.maximum(values, 1e-12 * values[-1])) @ vectors.T
 
 
+class OfOne(NamedTuple):
+    """``e`` and ``b^2`` of spec 5u, and the precisions that other scales give to the scale's own coefficients."""
+
+    values: np.ndarray
+    squares: np.ndarray
+    beside: np.ndarray
+
+
 class NestedLaw:
     """``hessian`` and ``moment`` say ``Q = theta'H theta / 2 - moment.theta``, with the fixed normal priors.
 
-    ``group`` is the scale of every parameter, -1 of those that have none; ``mean`` their prior means.
+    ``share`` (parameters, scales): the prior precision of a parameter is the sum of ``share / v``. Without a share it
+    has a fixed prior. ``mean`` are prior means.
     """
 
-    def __init__(self, hessian: np.ndarray, moment: np.ndarray, group: np.ndarray, mean: np.ndarray, prior: ScalePrior):
-        self.at_u, self.at_a = np.flatnonzero(group >= 0), np.flatnonzero(group < 0)
-        self.group, self.mean, self.prior = group[self.at_u].astype(int), mean[self.at_u], prior
+    def __init__(self, hessian: np.ndarray, moment: np.ndarray, share: np.ndarray, mean: np.ndarray, prior: ScalePrior):
+        scaled = (share > 0).any(axis=1)
+        self.at_u, self.at_a = np.flatnonzero(scaled), np.flatnonzero(~scaled)
+        self.share, self.mean, self.prior = share[self.at_u], mean[self.at_u], prior
         u, a = self.at_u, self.at_a
         moment = moment - hessian[:, u] @ self.mean
         A, B = hessian[np.ix_(a, a)], hessian[np.ix_(a, u)]
@@ -67,29 +77,39 @@ class NestedLaw:
         self.scales = len(prior.df)
         self.lam, self.spread = np.log(prior.width**2), np.ones(self.scales)
 
+    @property
+    def together(self) -> np.ndarray:
+        """Of every scale the first of those that it has coefficients in common with, one through another."""
+        joined = (self.share.T @ self.share > 0) | np.eye(self.scales, dtype=bool)
+        for _ in range(self.scales):
+            joined = joined @ joined
+        return np.argmax(joined, axis=1)
+
     # ---------------------------------------------------------------------------------------------- one scale
 
-    def _of_one(self, g: int, lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues and the squares of the moments, by which the law of scale ``g`` is known given the others."""
-        own, others = self.group == g, self.group != g
-        C, k = self.C[np.ix_(own, own)], self.k[own]
+    def _of_one(self, g: int, lam: np.ndarray) -> OfOne:
+        """What the law of scale ``g`` given the others is known by, in units of the roots of its shares."""
+        own, others = self.share[:, g] > 0, self.share[:, g] == 0
+        precision = np.delete(self.share, g, axis=1) @ np.exp(-np.delete(lam, g))
+        C, k = self.C[np.ix_(own, own)] + np.diag(precision[own]), self.k[own]
         if others.any():
-            P = self.C[np.ix_(others, others)] + np.diag(np.exp(-lam[self.group[others]]))
+            P = self.C[np.ix_(others, others)] + np.diag(precision[others])
             across = self.C[np.ix_(others, own)]
             solved = np.linalg.solve(P, np.column_stack([across, self.k[others]]))
             C, k = C - across.T @ solved[:, :-1], k - across.T @ solved[:, -1]
-        values, vectors = np.linalg.eigh(C)
-        squares = np.square(vectors.T @ k)
-        return np.maximum(values, squares / (2.0 * _MOST_GAIN)), squares
+        root = np.sqrt(self.share[own, g])
+        values, vectors = np.linalg.eigh(C / np.outer(root, root))
+        squares = np.square(vectors.T @ (k / root))
+        return OfOne(np.maximum(values, squares / (2.0 * _MOST_GAIN)), squares, precision[own] / root**2)
 
-    def _log_law(self, g: int, known: tuple[np.ndarray, np.ndarray], at: np.ndarray) -> np.ndarray:
+    def _log_law(self, g: int, known: OfOne, at: np.ndarray) -> np.ndarray:
         """``log q(lam_g | the others)`` up to a constant."""
-        values, squares = known
         v = np.exp(at)[:, None]
-        within = 1.0 + values * v
-        return self.prior.log_density(at, g) + 0.5 * (squares * v / within - np.log(within)).sum(axis=1)
+        within = 1.0 + known.values * v
+        total = (known.squares * v / within - np.log(within)).sum(axis=1) + np.log1p(known.beside * v).sum(axis=1)
+        return self.prior.log_density(at, g) + 0.5 * total
 
-    def _span(self, g: int, known: tuple[np.ndarray, np.ndarray], below: float) -> tuple[float, float]:
+    def _span(self, g: int, known: OfOne, below: float) -> tuple[float, float]:
         middle = 2 * np.log(self.prior.width[g])
         grid = np.linspace(middle - _REACH, middle + _REACH, 361)
         value = self._log_law(g, known, grid)
@@ -101,7 +121,7 @@ class NestedLaw:
         inside = np.flatnonzero(value > value.max() - below)
         return float(grid[max(inside[0] - 1, 0)]), float(grid[min(inside[-1] + 1, 128)])
 
-    def _drawn(self, rng: np.random.Generator, g: int, known: tuple[np.ndarray, np.ndarray]) -> float:
+    def _drawn(self, rng: np.random.Generator, g: int, known: OfOne) -> float:
         grid = np.linspace(*self._span(g, known, _CORE), 200)
         value = self._log_law(g, known, grid)
         mass = np.cumsum(np.exp(value - value.max()))
@@ -112,7 +132,7 @@ class NestedLaw:
     def tables(self) -> dict[str, np.ndarray]:
         """Fields of `scale_tables.TABLES`; afterwards ``lam`` and ``spread`` are means and deviations."""
         rng, lam = np.random.default_rng(0), self.lam.copy()
-        known: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(self.scales)]
+        known: list[list[OfOne]] = [[] for _ in range(self.scales)]
         kept = np.zeros(self.scales)
         for sweep in range(1 if self.scales == 1 else _SWEEPS):
             for g in range(self.scales):
@@ -128,7 +148,7 @@ class NestedLaw:
         self.lam = kept
         return tables(np.array(nodes), np.array(values))
 
-    def _marginal(self, g: int, known: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    def _marginal(self, g: int, known: list[OfOne]) -> tuple[np.ndarray, np.ndarray]:
         spans = np.array([[self._span(g, one, below) for below in (_CORE, _TAIL)] for one in known])
         low, high = spans[:, :, 0].min(axis=0), spans[:, :, 1].max(axis=0)
         low[1], high[1] = min(low[1], low[0] - 2.0), max(high[1], high[0] + 2.0)
@@ -144,7 +164,7 @@ class NestedLaw:
 
     def centre(self) -> np.ndarray:
         """The mean of all parameters at the log variances ``lam``."""
-        u = np.linalg.solve(self.C + np.diag(np.exp(-self.lam[self.group])), self.k)
+        u = np.linalg.solve(self.C + np.diag(self.share @ np.exp(-self.lam)), self.k)
         found = np.empty(len(self.at_u) + len(self.at_a))
         found[self.at_u], found[self.at_a] = u + self.mean, self.c - self.W @ u
         return found

@@ -26,6 +26,8 @@ TABLES = Layout(
 )
 """One table for each scale."""
 
+tables_at = TABLES.reader()
+
 _FLAT = 1e-6  # of a piece: a rise of the log density, below which it is treated as none
 
 

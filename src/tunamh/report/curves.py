@@ -9,8 +9,9 @@ import numpy as np
 from markupsafe import Markup
 
 from ..errors import TunaMHError
-from ..formula.curves import Curve, curves_of
+from ..formula.curves import Curve, DrawnSurface, terms_of_result
 from .pictures import axis_of, nice_ticks, tick_text
+from .surfaces import surface_note, surface_svg
 
 _UNREADABLE = (TunaMHError, LookupError, TypeError, ValueError, AttributeError)  # what a stranger's file may lead to
 _MOST = 24
@@ -30,11 +31,15 @@ class CurvePicture:
 def curve_pictures(tree: Any, level: float) -> list[CurvePicture]:
     """Of all curves, or the first 24; those of one term share their vertical axis. None of other results."""
     try:
-        curves = curves_of(tree)[:_MOST]
+        terms = terms_of_result(tree)[:_MOST]
     except _UNREADABLE:
         return []
-    found = []
-    for curve in curves:
+    found, curves = [], [one for one in terms if isinstance(one, Curve)]
+    for curve in terms:
+        if isinstance(curve, DrawnSurface):
+            if np.isfinite(curve.mean).all():
+                found.append(CurvePicture(curve.title, surface_note(curve, level), *surface_svg(curve, level)))
+            continue
         ends = [one.interval(level) for one in curves if one.name == curve.name]
         low, high = min(float(one.min()) for one in ends), max(float(one.max()) for one in ends)
         if np.isfinite([low, high]).all():

@@ -67,8 +67,13 @@ class Convergence(NamedTuple):
     tail_ess: float = np.inf
     tail_ess_of: int = 0
 
-    def complaint(self, names: list[str], draws: int) -> str | None:
-        """What a person must be told, if anything."""
+    @property
+    def worst(self) -> set[int]:
+        """The parameters that are worst by any rule."""
+        return {self.r_hat_of, self.ess_of, self.tail_ess_of}
+
+    def complaint(self, names: list[str], draws: int, cause: str = "") -> str | None:
+        """What a person must be told, if anything; ``cause`` is a sentence about it."""
         if self.stuck:
             which = f"chain{'s' * (len(self.stuck) > 1)} {', '.join(map(str, self.stuck))}"
             return (
@@ -98,6 +103,7 @@ class Convergence(NamedTuple):
         return Text.of(
             f"the chains have not converged: {'; '.join(faults)}. Run longer (",
             ("draws=, thin=, tune=); tunamh.summary(posterior) shows the parameters.", "--draws, --tune)."),
+            cause,
         )
 
     def _is_frozen(self, j: int) -> bool:

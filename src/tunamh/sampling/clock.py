@@ -12,7 +12,7 @@ from ..errors import NoDraws
 from ..process.progress import Progress
 from ..process.stages import Report
 
-_PASSES_OF_A_SET_UP = 8.0
+_PASSES_OF_A_SET_UP, _PASSES_FORESEEN = 8.0, 6.0
 
 
 class Clock:
@@ -39,7 +39,7 @@ class Clock:
 class SetUp:
     """Watches the passes of a set-up: shows them, ends them when the time is over, and notes what they cost.
 
-    About eight passes over all rows are expected; from the sixth on, two more than there have been.
+    About eight passes over all rows are expected. After the sixth nobody knows how many more there will be.
     """
 
     def __init__(self, n_rows: int, clock: Clock, progress: Progress):
@@ -69,6 +69,5 @@ class SetUp:
             )
         done = report.rows / self.n_rows
         stage = f"{report.doing}, " if report.stage else ""
-        self.progress.update(
-            done / max(_PASSES_OF_A_SET_UP, done + 2.0), f"{stage}pass {report.passes}, {report.share:.0%}"
-        )
+        share = None if done > _PASSES_FORESEEN else done / _PASSES_OF_A_SET_UP
+        self.progress.update(share, f"{stage}pass {report.passes}, {report.share:.0%}")

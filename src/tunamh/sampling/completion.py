@@ -13,6 +13,7 @@ from ..process.callers import users_line
 from ..process.progress import Progress
 from ..results.convergence import judge
 from ..results.layout import Layout
+from ..results.overdispersion import told_of_dispersion
 from ..results.tree import ChainResult, closing_line, to_datatree, to_plain_dict
 from ..targets.base import Target
 
@@ -45,12 +46,20 @@ def assemble_result(
         convergence = judge(np.stack([result.draws[:kept] for result in results]))
         thin, statistics = about["settings"]["thin"], about["statistics"]
         progress.say(closing_line(results, convergence, layout.names, target.n_rows, statistics, thin, seconds))
-        told = None if convergence is None else convergence.complaint(layout.names, kept)
+        told = None
+        if convergence is not None:
+            worst = {layout.names[j] for j in convergence.worst}
+            cause = "" if isinstance(posterior, dict) else _cause(posterior["posterior"], worst)
+            told = convergence.complaint(layout.names, kept, cause)
         if told is not None:
             complaints.append(ConvergenceWarning(told))
     except Exception as error:
         complaints.append(UserWarning(f"convergence could not be computed ({type(error).__name__}: {error})"))
     return posterior, complaints
+
+
+def _cause(posterior: Any, worst: set[str]) -> str:
+    return told_of_dispersion(posterior, worst) if "model" in posterior.attrs else ""
 
 
 def attempt(what: str, action: Callable[[], Any]) -> list[Warning]:

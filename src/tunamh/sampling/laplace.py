@@ -14,7 +14,6 @@ from ..capabilities import Examined, Expandable, Whitenable, offers
 from ..errors import LaplaceOff, NotApplicable
 from ..laplace.distance import LaplaceDistance
 from ..laplace.gaussian import LaplaceGaussian, approximated_target, laplace_gaussian, moments, supported_draws
-from ..laplace.measure import by_laplace_gaussian
 from ..process.blas import one_blas_thread
 from ..proposals import Autoregressive
 from ..results.layout import Layout, layout_of
@@ -22,6 +21,7 @@ from ..results.tree import attributes_of, posterior_of, summary
 from ..targets.base import Target
 from ..targets.expansion.control import Taylor
 from .choice import choose
+from .laplace_measure import by_laplace_gaussian
 from .sample import sample
 
 _CHAINS, _DRAWS, _TUNE = 4, 1000, 500  # of the run against which the approximation is held

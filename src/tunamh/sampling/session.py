@@ -15,7 +15,6 @@ from ..acceptance.base import AcceptanceTest
 from ..capabilities import Deciding, offers
 from ..chains.kernel import Kernel
 from ..errors import NoDraws, PassGivenUp
-from ..laplace.measure import Walked, laplace_attributes, seeds_of_measure
 from ..process.blas import one_blas_thread
 from ..process.interrupts import HeldInterrupts
 from ..process.progress import Progress
@@ -31,6 +30,7 @@ from .clock import Clock, SetUp
 from .compilation import compile_together, compile_while_setting_up
 from .completion import assemble_result, attempt, warn
 from .destination import ExistingStore, NewStore, RunPlan, Sampler, catch_up
+from .laplace_measure import Walked, laplace_attributes, seeds_of_measure
 from .run import ChainRun, run_all
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._arguments import explained
 from ..compiled import Part
 from ..priors import Flat, ReadyPrior, as_prior
-from ..priors.laws import LAPLACE, NORMAL, Laws, ReadyIndependent
+from ..priors.laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready
 from ..priors.mixtures import mixture_of_laws
 from ..process.stages import announce
 from .base import Expansion, PackedRows, checked_temper
@@ -289,14 +289,20 @@ class GLM(Regression):
         return dependent_columns(self)
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
-        """Return groups of collinear columns among the user's columns, for any prior."""
-        rows = self.user_rows
+        """Return groups of collinear columns among the user's columns, for any prior.
+
+        Columns whose prior has an unknown scale, wiggles of curves, may depend on others: their prior tells them apart.
+        """
+        rows, mixture = self.user_rows, self.coefficient_prior.mixture
+        d = rows.design.dim
+        scaled = mixture.mixed if mixture is not None and mixture.few else np.zeros(d, bool)
+        known = np.where(scaled[:d], NORMAL, FLAT)  # those of every class are alike
         probe = self.on_observations(
             rows,
-            dim=rows.design.dim,
+            dim=d,
             chain_names=column_names(rows),
             prior=Flat(),
-            _prior=Flat().bind(rows.design.dim),
+            _prior=ready(Laws(known.astype(float), np.zeros(d), np.ones(d), np.ones(d))),
             known_columns=self.columns if rows is self.observations else None,
         )
         return dependent_columns(probe)

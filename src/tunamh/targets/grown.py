@@ -183,6 +183,8 @@ def refuse_not_growing(target: GLM) -> None:
         reason = "has trials or censored responses"
     elif not target.convex or target.highest_order() < 2:
         reason = "may have several modes, or no expansion of second order"
+    elif target.coefficient_prior.mixture is not None:
+        reason = "has a prior with unknown scales, which are drawn with a law that follows all rows"
     if reason is not None:
         raise NotApplicable(
             f"rows are added to a regression at the centre of before, and this one {reason}. Make a new target of all "

@@ -246,6 +246,13 @@ class ReadyClosed(ReadyPrior):
         flat[self.form.coefficients_at] = True
         return replace(self, coefficients=none, hyper=_packed(self.form, none, self.extras), flat=flat)
 
+    def without_scaled(self) -> ReadyClosed:
+        """Without the laws of coefficients whose scales are unknown."""
+        assert isinstance(self.coefficients, ReadyMixture)
+        rest, flat = self.coefficients.without_scaled(), self.flat.copy()
+        flat[self.form.coefficients_at] = rest.flat
+        return replace(self, coefficients=rest, hyper=_packed(self.form, rest, self.extras), flat=flat)
+
     @property
     def _involved(self) -> np.ndarray:
         """The coordinates that the potential depends on."""

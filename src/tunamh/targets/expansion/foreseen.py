@@ -33,9 +33,9 @@ ROWS_OF_A_PIECE = 32
 depends on these."""
 
 
-CHEAP = 4.0
-"""Rows per step, below which a fresh centre saves nothing: they cost about as much as a step without any row, and twice
-as many do not use up the rows that are kept of all pieces."""
+CHEAP = 2.0
+"""Rows per step, below which a fresh centre saves nothing: they cost less than a step without any row. With twice as
+many, the rows that are kept of all pieces are enough for a run of usual length."""
 
 TIMES = 2.0
 """The centre moves where a step would read so many times as many rows as with a fresh one, or rows are so many times as

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ...compiled import REASSOCIATE, Distance, Locate, Offset, Part, Propose, fi
 from ...compiled.layouts import NUMBER, WHOLE, Layout
 from ...compiled.vector import copy_into
 from ...priors.laws import COORDINATE, laws_at, records_from
-from ...priors.mixtures import GROUPED, HORSESHOE, Mixture
+from ...priors.mixtures import BY_SHARES, HORSESHOE, Mixture
 from ...priors.potential import ReadyPrior
 from ...proposals import Proposal, ReadyProposal, Space
 from ...proposals.walks import log_dilation
@@ -75,8 +75,11 @@ _KNOBS = Layout(
     innovation=NUMBER,
     d=WHOLE,
     arrangement=NUMBER,
+    share_rows=WHOLE,
+    share_scales=WHOLE,
     group=("d",),  # as in `GIVEN`
     mean=("d",),
+    share=("share_rows", "share_scales"),
     shifted=("d",),  # H t - g
     hessian=("d", "d"),
 )
@@ -186,8 +189,11 @@ _BESIDE_GAUSSIAN = Layout(
     arrangement=NUMBER,
     tau_at=WHOLE,
     weight=NUMBER,  # of the rows
+    share_rows=WHOLE,
+    share_scales=WHOLE,
     group=("d",),  # as in `GIVEN`
     mean=("d",),
+    share=("share_rows", "share_scales"),
     b0=("d",),
     linear=("d",),  # c
     hessian=("d", "d"),  # of the rows, in (eta, tau)
@@ -284,9 +290,22 @@ _NEAR_GAUSSIAN = 0.3  # of `TaylorTarget.non_gaussianity`
 
 def laws_of_scales(mixture: Mixture) -> dict[str, np.ndarray]:
     """Fields of `GIVEN`: half-Student-t laws, where groups of coefficients have scales."""
-    if mixture.arrangement != GROUPED:
+    if not mixture.few:
         return {"df": np.empty(0), "width": np.empty(0)}
     return {"df": mixture.numbers.df, "width": mixture.numbers.width}
+
+
+class Quadratic(NamedTuple):
+    """Hessian and gradient about a centre."""
+
+    hessian: np.ndarray
+    gradient: np.ndarray
+    centre: np.ndarray
+
+    @property
+    def moment(self) -> np.ndarray:
+        """It is ``theta'H theta / 2 - moment.theta``."""
+        return self.hessian @ self.centre - self.gradient
 
 
 class GivenScalesTarget(TaylorTarget):
@@ -303,7 +322,8 @@ class GivenScalesTarget(TaylorTarget):
         d, form = expanded.dim, expanded.base.row_layout.form  # type: ignore[attr-defined]
         scaled = Scaled(form) if isinstance(form, Scale) else None
         group = np.where(mixture.mixed, mixture.groups, -mixture.fixed_variance)
-        numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean}
+        share = mixture.numbers.share if mixture.arrangement == BY_SHARES else np.empty((0, 0))
+        numbers = {"arrangement": mixture.arrangement, "group": group, "mean": mixture.mean, "share": share}
         known_scale = {"tau_at": -1, "coefficients": 0, "scaled": np.zeros(d), "b0": np.zeros(d)}
         given = GIVEN.pack(**numbers, **laws_of_scales(mixture), **(known_scale if scaled is None else scaled.numbers))
         packed, H, g, centre = expanded._hyper, expanded.hessian, expanded.gradient, expanded.centre
@@ -315,9 +335,7 @@ class GivenScalesTarget(TaylorTarget):
             H, g = H + at.hessian, g + at.gradient
         else:
             rest = prior.without(centre, expanded.prior_at_centre)  # all of it is in the offset
-        if scaled is not None:
-            H, g, centre = scaled.expansion(H, g, centre)
-        propose, knobs = self._proposal(mixture, numbers, H, H @ centre - g, screened=near)
+        propose, knobs = self._proposal(mixture, numbers, Quadratic(H, g, centre), scaled, screened=near)
         if scaled is not None and expanded.total_bound == 0.0:
             of_rows = scaled.of_quadratic_rows(expanded.hessian)
             propose, knobs = self._proposal_beside_gaussian(mixture, numbers, of_rows, knobs)
@@ -342,13 +360,15 @@ class GivenScalesTarget(TaylorTarget):
 
     @staticmethod
     def _proposal(
-        mixture: Mixture, numbers: dict[str, Any], H: np.ndarray, moment: np.ndarray, *, screened: bool
+        mixture: Mixture, numbers: dict[str, Any], rows: Quadratic, scaled: Scaled | None, *, screened: bool
     ) -> tuple[Part, np.ndarray]:
-        """The compiled proposal and its numbers, if the rows are ``theta'H theta / 2 - moment.theta``.
+        """The compiled proposal and its numbers, where the rows are a quadratic of what they see.
 
         ``screened``: whether the posterior is so near to Gaussian that its law may screen steps into tails.
         """
-        knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=moment, hessian=H)
+        if scaled is not None:
+            rows = Quadratic(*scaled.expansion(*rows))
+        knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=rows.moment, hessian=rows.hessian)
         return _given_scales, np.append(knobs, mixture.records)
 
     @staticmethod

@@ -7,14 +7,14 @@ scales' own mean, which a few passes find: bounds are made with the prior as wid
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiled import Part
 from ...errors import NotApplicable
 from ...priors.laws import Laws
-from ...priors.mixtures import GROUPED, Mixture, ReadyMixture
+from ...priors.mixtures import Mixture, ReadyMixture
 from ...priors.potential import ReadyPrior
 from ...process.stages import announce
 from ...proposals.nested import knobs_of, nested
@@ -23,7 +23,7 @@ from ..base import Expansion
 from ..coordinates.base import Scale
 from ..coordinates.closed_form_prior import ReadyClosed, closed_form
 from ..search.newton import find_mode
-from .known_error import GivenScalesTarget
+from .known_error import GivenScalesTarget, Quadratic
 from .unknown_error import Scaled
 
 MOST_SCALES = 32
@@ -35,28 +35,73 @@ _NEAR = 0.3  # of a change of log variances, and of a mean in posterior standard
 _FAR = 2.0  # of the mean: farther than the quadratic is to be trusted
 
 
-def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray) -> NestedLaw:
-    """With the fixed normal priors of parameters that have no scale."""
+def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray, mean: np.ndarray | None = None) -> NestedLaw:
+    """With the fixed normal priors of parameters that have no scale; ``mean`` are prior means in other coordinates."""
     mixed, fixed_variance = mixture.mixed, mixture.fixed_variance
+    mean = mixture.mean if mean is None else mean
     precision = np.where(mixed | ~np.isfinite(fixed_variance), 0.0, 1.0 / fixed_variance)
-    of_each = np.where(mixed, mixture.groups, -1)
     own = mixture.numbers
     try:
         return NestedLaw(
             hessian + np.diag(precision),
-            moment + precision * mixture.mean,
-            of_each,
-            mixture.mean,
+            moment + precision * mean,
+            mixture.shares,
+            mean,
             ScalePrior(own.df, own.width),
         )
     except np.linalg.LinAlgError:
         raise NotApplicable("the rows' quadratic is not positive definite in parameters without scales") from None
 
 
+class InUnits(NamedTuple):
+    """Coefficients and scales in units of the errors' scale, in which Gaussian rows and the prior are Gaussian (5u).
+
+    ``x = (beta - at) tau / tau_0`` and ``w = v (tau / tau_0)^2``, ``at`` being the prior mean, ``b0`` of coefficients
+    without a prior. ``x | w`` of coefficients with a scale is ``N(0, w)`` whatever ``tau`` is.
+    """
+
+    scaled: Scaled
+    at: np.ndarray
+    tau: float
+
+    @classmethod
+    def of(cls, scaled: Scaled, mixture: Mixture, centre: np.ndarray) -> InUnits:
+        known = mixture.mixed | np.isfinite(mixture.fixed_variance)
+        return cls(scaled, np.where(known, mixture.mean, scaled.b0), float(centre[scaled.tau_at]))
+
+    @property
+    def jacobian(self) -> np.ndarray:
+        """Of what rows see, ``(beta - b0) tau``, in ``x`` and ``tau``: both are linear in each other."""
+        J, own, tau_at = np.eye(len(self.at)), self.scaled.at, self.scaled.tau_at
+        J[own, own] = self.tau
+        J[own, tau_at] = self.at[own] - self.scaled.b0[own]
+        return J
+
+    def law(self, mixture: Mixture, rows: Quadratic) -> NestedLaw:
+        """Prior densities of coefficients have a power of ``tau``, where scales are in its units."""
+        J, tau_at, power = self.jacobian, self.scaled.tau_at, float(mixture.mixed.sum())
+        H, g = rows.hessian.copy(), rows.gradient.copy()
+        H[tau_at, tau_at] += power / self.tau**2
+        g[tau_at] -= power / self.tau
+        H = J.T @ H @ J
+        moment = H @ np.linalg.solve(J, rows.centre) - J.T @ g
+        return law_of(mixture, H, moment, np.zeros(len(self.at)))
+
+    def theta(self, found: np.ndarray) -> np.ndarray:
+        return self.jacobian @ found
+
+    @property
+    def knobs(self) -> dict[str, Any]:
+        """Fields of the proposal's."""
+        which = np.zeros(len(self.at))
+        which[self.scaled.at] = 1.0
+        return {"tau_at": self.scaled.tau_at, "tau": self.tau, "scaled": which, "at": self.at}
+
+
 def may_be_nested(target: Any) -> bool:
     """Whether scales of the prior are few, and belong to groups of coefficients."""
     mixture = target._prior.mixture
-    return mixture is not None and mixture.arrangement == GROUPED and len(mixture.start) <= MOST_SCALES
+    return mixture is not None and mixture.few and len(mixture.start) <= MOST_SCALES
 
 
 def as_wide_as(prior: ReadyPrior, variances: np.ndarray, start: np.ndarray | None) -> ReadyPrior:
@@ -104,11 +149,11 @@ def _at(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[NestedLaw
     if isinstance(prior, ReadyClosed):
         at = prior.without_coefficients().expansion(point, expansion.width)
         H, g = H + at.hessian, g + at.gradient
-    scaled = Scaled(form) if isinstance(form, Scale) else None
-    if scaled is not None:
-        H, g, centre = scaled.expansion(H, g, centre)
-    law = law_of(prior.mixture, H, H @ centre - g)
-    return law, (lambda found: found) if scaled is None else scaled.theta
+    rows = Quadratic(H, g, centre)
+    if isinstance(form, Scale):
+        own = InUnits.of(Scaled(form), prior.mixture, centre)
+        return own.law(prior.mixture, rows), own.theta
+    return law_of(prior.mixture, H, rows.moment), lambda found: found
 
 
 class NestedTarget(GivenScalesTarget):
@@ -148,9 +193,12 @@ class NestedTarget(GivenScalesTarget):
 
     @staticmethod
     def _proposal(
-        mixture: Mixture, numbers: dict[str, Any], H: np.ndarray, moment: np.ndarray, *, screened: bool = True
+        mixture: Mixture, numbers: dict[str, Any], rows: Quadratic, scaled: Scaled | None, *, screened: bool = True
     ) -> tuple[Part, np.ndarray]:
-        return nested, knobs_of(law_of(mixture, H, moment), screened=screened)
+        if scaled is None:
+            return nested, knobs_of(law_of(mixture, rows.hessian, rows.moment), screened=screened)
+        own = InUnits.of(scaled, mixture, rows.centre)
+        return nested, knobs_of(own.law(mixture, rows), screened=screened, **own.knobs)
 
     @staticmethod
     def _proposal_beside_gaussian(

@@ -14,7 +14,8 @@ import numpy as np
 
 from ...compiled import Distance, Locate, Offset, Part, helper, part
 from ...compiled.layouts import NUMBER, WHOLE, Layout
-from ...priors.mixtures import GROUPED, HORSESHOE
+from ...compiled.vector import precision_under
+from ...priors.mixtures import BY_SHARES, GROUPED, HORSESHOE
 from ..coordinates.base import Scale
 from ..expansion.bounds import on_ladder, products, second_order, second_order_general
 from ..expansion.taylor import polynomial_fall_of
@@ -27,12 +28,15 @@ GIVEN = Layout(
     tau_at=WHOLE,  # where tau is walked, -1 where the errors' scale is known
     coefficients=NUMBER,  # how many there are
     scales=WHOLE,
+    share_rows=WHOLE,  # d, where precisions are sums over scales, else 0
+    share_scales=WHOLE,
     group=("d",),  # of a coefficient; or a variance that does not change, as minus that, infinity where it is flat
     mean=("d",),
     df=("scales",),  # of the half-Student-t laws of scales, where groups have them
     width=("scales",),
     scaled=("d",),  # 1 of the parameters that are coefficients, beside an unknown scale
     b0=("d",),
+    share=("share_rows", "share_scales"),
 )
 """Numbers that a state's offset and proposal read, behind a regression's own."""
 
@@ -52,6 +56,8 @@ def variance_of(here, given, j):
         return -group
     if given.arrangement == HORSESHOE:
         return here[d + j] * here[2 * d]
+    if given.arrangement == BY_SHARES:
+        return 1.0 / precision_under(given.share, j, here[d:])
     return here[d + int(group)] if given.arrangement == GROUPED else here[d + j]
 
 

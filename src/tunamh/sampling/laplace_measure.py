@@ -31,10 +31,10 @@ from ..capabilities import Approximated, Preparing, offers
 from ..chains.kernel import Kernel, ReadyKernel
 from ..chains.loop import ChainState, advance, setup_of
 from ..chains.metropolis import RATE, MetropolisHastings, joined
+from ..laplace.distance import LaplaceDistance
+from ..laplace.gaussian import LaplaceGaussian, approximated_target, laplace_gaussian, moments
 from ..proposals import Autoregressive, IndependentGaussian
 from ..rows.supply import NO_ROWS, open_stream
-from .distance import LaplaceDistance
-from .gaussian import LaplaceGaussian, approximated_target, laplace_gaussian, moments
 
 FEWEST_DRAWS = 100
 """Of all chains together, below which nothing is said."""

@@ -1,0 +1,54 @@
+"""Curves of one column by how much the data say of them, per unit of penalty (Demmler and Reinsch 1975).
+
+With ``G`` the mean over the rows of products of the functions, and ``S`` their penalty, both scaled to one trace, the
+eigenvectors of ``G v = mu (G + S) v`` make both diagonal: ``v'Gv = mu``, ``v'Sv = 1 - mu``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .errors import FormulaError
+from .splines import penalty
+from .syntax import Call, Node, label
+
+_NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
+
+
+class Curves(NamedTuple):
+    """The curves that have a penalty, and their ``mu``; ``norm^2`` is the sum of ``mu / (1 - mu)``.
+
+    ``line`` has mean 0 and variance 1 over the rows; None of cyclic functions.
+    """
+
+    mu: np.ndarray
+    vectors: np.ndarray
+    norm: float
+    line: np.ndarray | None
+
+
+def demmler_reinsch(node: Call, x: Node, G: np.ndarray, *, cyclic: bool) -> Curves:
+    k = len(G)
+    S = penalty(k, cyclic=cyclic)
+    S = S * (np.trace(G) / np.trace(S))
+    root = np.linalg.cholesky(G + S)
+    inverse = np.linalg.inv(root)
+    mu, vectors = np.linalg.eigh(inverse @ G @ inverse.T)
+    mu, vectors = mu[::-1], (inverse.T @ vectors)[:, ::-1]
+    free = 1 if cyclic else 2
+    known = np.arange(len(mu)) >= free
+    known &= mu > _NO_DATA
+    if not known.any():
+        raise FormulaError(
+            f"{node}: {label(x)} has too few different values for a curve: write C({label(x)}) for "
+            "one coefficient for each value, or use the column itself."
+        )
+    norm = np.sqrt((mu[known] / (1 - mu[known])).sum())
+    line = None
+    if not cyclic:
+        line = np.arange(k, dtype=np.float64)  # its B-splines' coefficients lie on a line, too
+        line -= np.ones(k) @ G @ line
+        line = line / np.sqrt(line @ G @ line)
+    return Curves(mu[known], vectors[:, known], float(norm), line)

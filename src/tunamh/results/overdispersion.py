@@ -1,0 +1,37 @@
+"""Counts without overdispersion: the data do not bound the dispersion of a negative binomial family from above."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from .layout import PARAMETER, ROLE, TERM
+
+_LARGE = 10.0
+_WIDE = 3.0  # the ratio of quantiles 0.95 and 0.5: 1/alpha is less than 2.5 standard deviations from zero
+
+
+def told_of_dispersion(posterior: Any, worst: set[str]) -> str:
+    """What a dispersion that mixes badly says of the data; nothing if there is none, or data bound it.
+
+    With a variance of ``m + m^2 / alpha`` the likelihood hardly depends on a large ``alpha``, so that the prior alone
+    ends its tail, and chains come to its end rarely. ``worst`` are the parameters that converged worst.
+    """
+    family = json.loads(posterior.attrs["model"])["family"]
+    outer, counts = family["name"], family.get("counts") or family
+    if counts["name"] != "NegativeBinomial":
+        return ""
+    for name, values in posterior.data_vars.items():
+        named = name == "dispersion" or (values.attrs.get(ROLE), values.attrs.get(TERM)) == (PARAMETER, "dispersion")
+        if named and values.ndim == 2 and name in worst:
+            middle, end = np.quantile(values, [0.5, 0.95])
+            if middle > _LARGE and end > _WIDE * middle:
+                plain = "tunamh.Poisson()" if outer == "NegativeBinomial" else f"tunamh.{outer}(tunamh.Poisson())"
+                return (
+                    f" The data hardly bound {name} from above (half of its draws are above {middle:,.0f}, one of "
+                    f"twenty is above {end:,.0f}): little or no overdispersion is left. Take family={plain}, which is "
+                    f"the limit of large {name}, or compare the two (tunamh.compare)."
+                )
+    return ""

@@ -11,6 +11,7 @@ from ..prediction.fitted import Fitted
 from ..prediction.new_rows import Chunk, Effects, NewRowExtras, NewRows
 from ..prediction.predictions import Predictor
 from ..tables.frames import Frame
+from ..targets.families.base import Responses
 from ..targets.families.links import IDENTITY
 from .integration import new_groups, nodes_of_classes, normal_nodes
 
@@ -102,7 +103,7 @@ class Outcomes:
         values, p = formula.values(rows, self.columns), self.predictor.parameters(chunk)
         tau = new_groups(self.fitted, values, 1 if eta.ndim == 2 else eta.shape[2])
         family = self.fitted.family
-        if family is not None and family.of_residuals and family.link is IDENTITY:  # effects have mean 0
+        if family is not None and family.responses is Responses.REALS and family.link is IDENTITY:  # effects' mean is 0
             return self.fitted.responses.mean(eta, p)[:, :, None]
         largest, total = float(tau.max(initial=0.0)), np.zeros(())
         if eta.ndim == 3:

@@ -198,7 +198,7 @@ def test_contrasts_are_differences_and_ratios_of_averages(direct):
     pairs = [("q", "p"), ("r", "p"), ("r", "q")]
     found = tunamh.comparisons(direct.result, t, {"a": "pairwise"}, average_by=True, comparison="ratio")
     same(found, [means[high] / means[low] for high, low in pairs])
-    each = tunamh.comparisons(direct.result, t.head(4), {"a": [("r", "q")]})
+    each = tunamh.comparisons(direct.result, t.head(4), {"a": [("q", "r")]})
     same(each, [(at["r"] - at["q"])[:, :4]])
     moved = direct.mean(t.assign(x=t["x"] + 2), groups) - direct.mean(t, groups)
     same(tunamh.comparisons(direct.result, t, {"x": 2}, average_by=True), [moved.mean(axis=1, keepdims=True)])

@@ -153,7 +153,7 @@ class FlyMC:
     Parameters
     ----------
     q : float
-        Probability of a proposal to make a dark row bright.
+        In each step, every dark row is proposed with this probability. A proposed row may become bright.
     tuned : bool
         True: the bounds are tight at ``centre`` (FlyMC-MAP). False: untuned bounds.
     centre : (d,), optional

@@ -208,7 +208,9 @@ class TunaMH:
 
 @dataclass(frozen=True, kw_only=True)
 class MHSS:
-    """Exact minibatch test with the rates of MH-SS (Prado, Nemeth and Sherlock 2024), optimal for a given batch size.
+    """Exact minibatch test of Prado, Nemeth and Sherlock (2024), called MH-SS.
+
+    For a given batch size, no other test of this kind accepts more proposals (theorem B).
 
     In the parameters, ``C M`` is the sum of the bounds ``c_i M`` on the energy differences of all rows in a move.
 
@@ -220,7 +222,8 @@ class MHSS:
         Delayed acceptance, as in the original paper: rows are drawn only for proposals that pass a first test on prior,
         proposal and control variate. This helps random walks.
     full_share : float
-        As in `TunaMH`.
+        The same argument as in `TunaMH`: if the mean batch exceeds this share of all rows, the step reads all rows in
+        order.
     """
 
     floor: float = 0.0

@@ -82,9 +82,11 @@ class Target(Value):
     Parameters
     ----------
     packed : PackedRows
-        The rows as compiled code reads them; an array is made read-only.
-    hyper, family_hyper : sequence of float
-        Numbers for the compiled parts, and for the family.
+        The rows in the form that compiled code reads. If the rows are an array, tunamh makes this array read-only.
+    hyper : sequence of float
+        The fixed numbers that the compiled functions of the target need.
+    family_hyper : sequence of float
+        The fixed numbers that the compiled functions of the family need.
     precision_trace : float
         An estimate of the trace of the posterior precision. The tuning of a random walk starts from it.
     """

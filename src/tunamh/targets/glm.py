@@ -69,12 +69,12 @@ class GLM(Regression):
     Parameters
     ----------
     X : (N, d) table, or a source
-        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. tunamh copies it
-        only when it needs the rows; if you change the data before, an error is raised. pandas objects are matched with
-        ``y`` and ``weights`` by their index, everything else by position. float32 columns stay float32 and need half of
-        the memory; sums are in double precision. A column of categories has a coefficient for each level except the
-        first. scipy.sparse matrices stay sparse. Your own source (`tunamh.extend.Source`) includes responses, weights
-        and offsets.
+        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. tunamh copies
+        the table only when it needs the rows; if you change the data before that, an error is raised. pandas objects
+        are matched with ``y`` and ``weights`` by their index, everything else by position. float32 columns stay float32
+        and need half of the memory; sums are in double precision. A column of categories has a coefficient for each
+        level except the first. scipy.sparse matrices stay sparse. Your own source (`tunamh.extend.Source`) includes
+        responses, weights and offsets.
     y : (N,) responses
     family : Family
         Such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()` for counts, `Ordinal()` for

@@ -52,8 +52,8 @@ class NegativeBinomial(CountFamily):
     Parameters
     ----------
     dispersion : float, prior of a positive parameter, optional
-        ``r``. A larger ``r`` is closer to Poisson. A number means known. By default it is unknown, with the prior
-        ``tunamh.priors.LogNormal(1, 2)``.
+        The number ``r``. The larger ``r`` is, the closer the counts are to Poisson counts. If you pass a number, ``r``
+        is known. By default ``r`` is unknown, with the prior ``tunamh.priors.LogNormal(1, 2)``.
     """
 
     dispersion: Any = None

@@ -210,7 +210,8 @@ class TunaMH:
 class MHSS:
     """Exact minibatch test of Prado, Nemeth and Sherlock (2024), called MH-SS.
 
-    For a given batch size, no other test of this kind accepts more proposals (theorem B).
+    With ``delayed=False`` it is optimal: for the same mean batch, no test that draws its rows in this way, such as
+    `TunaMH`, accepts more proposals (theorem B in docs/spec.md).
 
     In the parameters, ``C M`` is the sum of the bounds ``c_i M`` on the energy differences of all rows in a move.
 
@@ -219,8 +220,8 @@ class MHSS:
     floor : float
         The mean batch is ``max(C M, floor)``. A floor above ``C M`` makes the decision less noisy.
     delayed : bool
-        Delayed acceptance, as in the original paper: rows are drawn only for proposals that pass a first test on prior,
-        proposal and control variate. This helps random walks.
+        True: delayed acceptance, as in the original paper. Rows are drawn only for proposals that pass a first test on
+        prior, proposal and control variate. This helps random walks.
     full_share : float
         The same argument as in `TunaMH`: if the mean batch exceeds this share of all rows, the step reads all rows in
         order.

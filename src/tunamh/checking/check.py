@@ -155,13 +155,14 @@ def check(
         Your own family (`tunamh.family`) again, because a result does not contain code. With ``draw=`` everything is
         checked; with only ``mean=``, trends and means of levels are checked.
     rng : seed
-        For the subsample and for random numbers. Default: 0, so that a second call gives the same result.
+        The seed of the subsample and of the other random numbers. Default: 0, so that a second call gives the same
+        result.
 
     Returns
     -------
     FitCheck
         Print it to read the result. In a program, use ``check.ok``, ``check.table`` and ``check.rows``.
-        `tunamh.plot_check` draws the pictures.
+        `tunamh.plot_check` draws pictures of the checks.
 
     Raises
     ------

@@ -33,8 +33,9 @@ class ReadyPrior(ABC):
     """A prior that is bound to a target of known dimension.
 
     ``mean`` is the centre of the prior in each coordinate, and ``precision`` is its approximate precision there. Both
-    are used only for initial guesses. A precision of zero says that the precision is unknown. ``flat`` marks the
-    coordinates with a flat prior. In the methods, ``V = -log prior`` is the energy of the prior.
+    are used only for initial guesses. A precision of zero says that the prior is flat in this coordinate, or that its
+    precision is unknown. ``flat`` marks the coordinates with a flat prior. In the methods, ``V = -log prior`` is the
+    energy of the prior.
     """
 
     log_prior: Part

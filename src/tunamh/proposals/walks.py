@@ -54,7 +54,7 @@ def _correlated(rng, theta, prop, knobs):
 
 @dataclass(frozen=True)
 class RandomWalk(Proposal):
-    """Gaussian random walk.
+    """Proposal of a Gaussian random walk: the current state plus a normal step with mean zero.
 
     Parameters
     ----------

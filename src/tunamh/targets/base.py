@@ -87,8 +87,16 @@ class Target(Value):
         The fixed numbers that the compiled functions of the target need.
     family_hyper : sequence of float
         The fixed numbers that the compiled functions of the family need.
-    precision_trace : float
-        An estimate of the trace of the posterior precision. The tuning of a random walk starts from it.
+    dim : int
+        The number of parameters.
+    names : sequence of str, optional
+        The names of the parameters. Default: ``"0"``, ``"1"``, and so on.
+    prior : optional
+        The prior as the user writes it. Default: a flat prior.
+    ready : ReadyPrior, optional
+        The prior that is already bound to this target. Default: tunamh binds ``prior``.
+    temper : float
+        The number that multiplies the energies of all rows, but not the prior.
     """
 
     states: int | None = None

@@ -64,7 +64,7 @@ class GLM(Regression):
 
     ``f`` is the energy (negative log-likelihood) of a row of weight 1, as the family defines it.
 
-    The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (spec 3).
+    The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (docs/spec.md, section 3).
 
     Parameters
     ----------
@@ -77,14 +77,15 @@ class GLM(Regression):
         responses, weights and offsets.
     y : (N,) responses
     family : Family
-        Such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()` for counts, `Ordinal()` for
-        ordered classes; docs/models.md lists all families. Or your own (`tunamh.family`).
+        The distribution of the responses, such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()`
+        for counts, `Ordinal()` for ordered classes; docs/models.md lists all families. You can also make your own
+        family (`tunamh.family`).
     prior : optional
         None (flat), `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
-        Multiplies every energy, but not the prior.
+        A number that multiplies every energy, but not the prior.
     weights : (N,), optional
-        Multiply the energies of the rows. A weight of 2 has the same effect as two copies of the row.
+        Numbers that multiply the energies of the rows. A weight of 2 has the same effect as two copies of the row.
     offset : (N,), optional
         Known numbers, added to the linear predictors.
     trials : (N,), optional
@@ -96,7 +97,7 @@ class GLM(Regression):
         The same information, as survival packages code it: 1 (or True) if the event happened at time ``y``, 0 if the
         time is censored and the true time is larger. Pass ``censored`` or ``event``, not both.
     entry : (N,), optional
-        The time when the observation of a row begins (delayed entry); it must be before ``y``. For
+        The time when the observation of a row begins (delayed entry); it must be before ``y``. You can use it with
         `PiecewiseExponential` and `Exponential`.
     strata : (N,), optional
         The stratum of each row (numbers or text), for `PiecewiseExponential`. Each stratum has its own log hazards.

@@ -105,7 +105,10 @@ class NegativeBinomial(CountFamily):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2 (spec 5m): ``y + r`` times those of ``log(1 + e^z)``, ``z = eta - log r``."""
+        """Return the constants of order 2 (docs/spec.md, section 5m).
+
+        They are ``y + r`` times those of ``log(1 + e^z)`` with ``z = eta - log r``.
+        """
         total, z = y + self.dispersion, eta - math.log(self.dispersion)
         return total * logistic_second_order(z, radius)
 

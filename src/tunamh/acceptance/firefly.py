@@ -153,11 +153,13 @@ class FlyMC:
     Parameters
     ----------
     q : float
-        Probability of a proposal to make a dark row bright.
+        In each step, every dark row is proposed with this probability. A proposed row may become bright.
     tuned : bool
-        True: the bounds are tight at ``centre`` (FlyMC-MAP). False: untuned bounds.
+        True: the lower bounds are tight at ``centre`` (FlyMC-MAP). False, without ``centre``: the lower bounds are
+        tight where ``|x_i.theta| = 1.5`` (logistic regression), where the residual is zero (Student-t), or at
+        ``theta = 0`` (the mixture).
     centre : (d,), optional
-        The point where tuned bounds are tight. Default: a mode of the posterior.
+        The point where the lower bounds are tight. Default with ``tuned=True``: a mode of the posterior.
     """
 
     q: float = 0.1

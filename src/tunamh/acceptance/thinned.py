@@ -208,7 +208,10 @@ class TunaMH:
 
 @dataclass(frozen=True, kw_only=True)
 class MHSS:
-    """Exact minibatch test with the rates of MH-SS (Prado, Nemeth and Sherlock 2024), optimal for a given batch size.
+    """Exact minibatch test of Prado, Nemeth and Sherlock (2024), called MH-SS.
+
+    With ``delayed=False`` it is optimal: for the same mean batch, no test that draws its rows in this way, such as
+    `TunaMH`, accepts more proposals (theorem B in docs/spec.md).
 
     In the parameters, ``C M`` is the sum of the bounds ``c_i M`` on the energy differences of all rows in a move.
 
@@ -217,10 +220,11 @@ class MHSS:
     floor : float
         The mean batch is ``max(C M, floor)``. A floor above ``C M`` makes the decision less noisy.
     delayed : bool
-        Delayed acceptance, as in the original paper: rows are drawn only for proposals that pass a first test on prior,
-        proposal and control variate. This helps random walks.
+        True: delayed acceptance, as in the original paper. Rows are drawn only for proposals that pass a first test on
+        prior, proposal and control variate. This helps random walks.
     full_share : float
-        As in `TunaMH`.
+        The same argument as in `TunaMH`: if the mean batch exceeds this share of all rows, the step reads all rows in
+        order.
     """
 
     floor: float = 0.0

@@ -25,7 +25,7 @@ class InTurn(Kernel):
 
     The memory of a kernel, such as the energy of all rows in `MH`, is computed again after another kernel has moved the
     parameters; such a step reads all rows twice. Kernels whose memory is part of the state (`FlyMC`) cannot be
-    combined. All kernels that draw rows must use the same probabilities.
+    combined. If several kernels draw rows at random, all of them must draw row ``i`` with the same probability.
     """
 
     kernels: tuple[Kernel, ...]

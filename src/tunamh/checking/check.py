@@ -28,9 +28,10 @@ DRAWS = 100
 class FitCheck:
     """The result of `tunamh.check`. Print it to read what looks wrong and what to try.
 
-    ``findings`` is a list with one entry for each check, and ``table`` is the same as a pandas table. ``rows`` has the
-    rows that were checked, with their residuals. ``ok`` is True if nothing looks wrong. `tunamh.plot_check` draws the
-    pictures. Values that look like codes for missing values, such as 99, are listed below the findings.
+    ``findings`` is a list with one entry for each check; ``table`` shows these findings in a pandas table. ``rows`` is
+    a pandas table of the rows that were checked, with their residuals. ``ok`` is True if nothing looks wrong.
+    `tunamh.plot_check` draws pictures of the checks. Values that look like codes for missing values, such as 99, are
+    listed below the findings.
     """
 
     findings: list[Finding]
@@ -50,7 +51,7 @@ class FitCheck:
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """Return one sentence that says how many checks look wrong."""
         count = sum(one.state != UNJUDGED for one in self.findings)
         if not count:
             return "No check could be made."
@@ -154,13 +155,14 @@ def check(
         Your own family (`tunamh.family`) again, because a result does not contain code. With ``draw=`` everything is
         checked; with only ``mean=``, trends and means of levels are checked.
     rng : seed
-        For the subsample and for random numbers. Default: 0, so that a second call gives the same result.
+        The seed of the subsample and of the other random numbers. Default: 0, so that a second call gives the same
+        result.
 
     Returns
     -------
     FitCheck
         Print it to read the result. In a program, use ``check.ok``, ``check.table`` and ``check.rows``.
-        `tunamh.plot_check` draws the pictures.
+        `tunamh.plot_check` draws pictures of the checks.
 
     Raises
     ------

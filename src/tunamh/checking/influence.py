@@ -41,8 +41,10 @@ def influence(
     rows : int
         Size of the random subsample. To use all rows, set it to the number of rows.
     draws : int, optional
-        Number of posterior draws to use, the same number from every chain. Default: at most 1000. family : optional
-        Your own family (`tunamh.family`) again, because a result does not contain code. Its energy is enough.
+        Number of posterior draws to use, the same number from every chain. Default: at most 1000.
+    family : optional
+        Your own family (`tunamh.family`) again, because a result does not contain code. A family with only an energy
+        (without ``mean=`` and ``draw=``) is enough here.
     rng : seed, optional
 
     Returns
@@ -58,7 +60,9 @@ def influence(
           The sum over all rows is about the number of coefficients. Only an outlier of a robust model can have a
           negative leverage;
         - ``log_density``: the log density of the response, averaged over the posterior; low if the response is
-          surprising; - ``observed`` and ``weight``, if the model has weights.
+          surprising;
+        - ``observed``: the response;
+        - ``weight``: the weight of the row, if the model has weights.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def comparisons(
     Parameters
     ----------
     posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng
-        As for `tunamh.predictions`.
+        The same arguments as for `tunamh.predictions`.
     contrast : str, list or dict
         The column that changes, or several columns (each one is changed separately). A dict says how:
 
@@ -75,8 +75,8 @@ def comparisons(
     Returns
     -------
     EffectsTable
-        As for `tunamh.predictions`; the columns ``variable`` and ``contrast`` say what is compared. For ratios, the
-        column ``p_above_1`` replaces ``p_positive``.
+        A table like that of `tunamh.predictions`; the columns ``variable`` and ``contrast`` say what is compared. For
+        ratios, the column ``p_above_1`` replaces ``p_positive``.
 
     Notes
     -----

@@ -32,10 +32,10 @@ def hypothesis(posterior: Any, statements: Any, *, ci_prob: float | None = None)
         A result of `tunamh.sample`, or a table of `tunamh.predictions`, `comparisons` or `slopes`. In a statement, the
         lines of the table have the names ``b0``, ``b1``, ... (``b`` and the index of the line).
     statements : str or list of str
-        Such as ``"distance > 0"``, ``"carrier[UA] - carrier[DL] = 0"``, ``"exp(distance) > 1.1"``. Parameters have the
-        names of `tunamh.summary`. You can use numbers, ``+ - * / **``, parentheses, ``exp``, ``log``, ``sqrt``,
-        ``abs``, ``expit``, and one comparison. A text without a comparison is a quantity, and the table describes its
-        posterior.
+        Statements such as ``"distance > 0"``, ``"carrier[UA] - carrier[DL] = 0"``, ``"exp(distance) > 1.1"``.
+        Parameters have the names of `tunamh.summary`. You can use numbers, ``+ - * / **``, parentheses, ``exp``,
+        ``log``, ``sqrt``, ``abs``, ``expit``, and one comparison. A text without a comparison is a quantity, and the
+        table describes its posterior.
     ci_prob : float, optional
         The probability of the central intervals. Default: ArviZ's, 0.89.
 

@@ -33,7 +33,7 @@ def plot_predictions(
     posterior : DataTree or EffectsTable
         A result, or a table that `tunamh.predictions` has returned.
     data, conditional
-        As for `tunamh.predictions`.
+        The same arguments as for `tunamh.predictions`.
     ax : matplotlib Axes, optional
         Where to draw one panel. By default a new figure is made.
     settings
@@ -64,7 +64,7 @@ def plot_comparisons(
     posterior : DataTree or EffectsTable
         A result, or a table that `tunamh.comparisons` has returned.
     data, contrast, conditional
-        As for `tunamh.comparisons`.
+        The same arguments as for `tunamh.comparisons`.
     ax : matplotlib Axes, optional
         Where to draw one panel. By default a new figure is made.
     settings
@@ -95,7 +95,7 @@ def plot_slopes(
     posterior : DataTree or EffectsTable
         A result, or a table that `tunamh.slopes` has returned.
     data, wrt, conditional
-        As for `tunamh.slopes`.
+        The same arguments as for `tunamh.slopes`.
     ax : matplotlib Axes, optional
         Where to draw one panel. By default a new figure is made.
     settings

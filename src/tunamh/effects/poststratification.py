@@ -42,15 +42,15 @@ def poststratify(
     by : str or list, optional
         Columns such as ``"state"``: one mean for each of their values. Default: one mean of all cells.
     groups : "draw", "known", "new" or "population"
-        As for `tunamh.predictions`. By default, the effects of groups that are not in the data of the fit are drawn
-        from their distribution. So the intervals include the uncertainty about these groups.
+        The same argument as for `tunamh.predictions`. By default, the effects of groups that are not in the data of the
+        fit are drawn from their distribution. So the intervals include the uncertainty about these groups.
     draws, ci_prob, family, rng
-        As for `tunamh.predictions`.
+        The same arguments as for `tunamh.predictions`.
 
     Returns
     -------
     EffectsTable
-        As for `tunamh.predictions`.
+        A table with the same columns as that of `tunamh.predictions`.
 
     Examples
     --------

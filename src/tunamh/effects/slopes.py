@@ -42,12 +42,12 @@ def slopes(
 ) -> EffectsTable:
     """Return the derivative of the mean of the response with respect to a numeric column.
 
-    It is for each row, or averaged over rows.
+    The table has the derivative for each row, or averages over rows.
 
     Parameters
     ----------
     posterior, data, conditional, average_by, weights, scale, groups, draws, ci_prob, family, rng
-        As for `tunamh.predictions`. An average is the average of the slopes of the rows.
+        The same arguments as for `tunamh.predictions`. An average is the average of the slopes of the rows.
     wrt : str or list
         One or several numeric columns. For factors use `tunamh.comparisons`.
     slope : "dydx", "eyex", "eydx" or "dyex"
@@ -57,7 +57,8 @@ def slopes(
     Returns
     -------
     EffectsTable
-        As for `tunamh.predictions`; the columns ``variable`` and ``slope`` give the column and the kind of slope.
+        A table like that of `tunamh.predictions`; the columns ``variable`` and ``slope`` give the column and the kind
+        of slope.
 
     Notes
     -----

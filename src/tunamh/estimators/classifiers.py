@@ -26,7 +26,7 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         are proper, so separable data have a posterior.
     fit_intercept : bool
     draws, tune, chains, thin, cores, progressbar
-        As for `tunamh.sample`.
+        The same arguments as for `tunamh.sample`.
     random_state : int, RandomState or None
         An int is the seed of `tunamh.sample`.
 

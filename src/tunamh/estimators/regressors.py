@@ -174,7 +174,7 @@ class BayesianGLM(_Regressor):
         has only two values, their distance (docs/priors.md). The intercept has a wide normal prior.
     fit_intercept : bool
     draws, tune, chains, thin, cores, progressbar
-        As for `tunamh.sample`.
+        The same arguments as for `tunamh.sample`.
     random_state : int, RandomState or None
         An int is the seed of `tunamh.sample`.
 
@@ -218,7 +218,7 @@ class BayesianRobustRegression(_Regressor):
     scale : float, prior of a positive parameter, or None
         Scale of the errors. None: unknown, with a default prior.
     prior, fit_intercept, draws, tune, chains, thin, cores, random_state, progressbar
-        As for `BayesianGLM`.
+        The same arguments as for `BayesianGLM`.
     """
 
     def __init__(

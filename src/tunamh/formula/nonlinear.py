@@ -54,27 +54,29 @@ def nonlinear(
     data : table
         A pandas, polars or pyarrow table, a dict of arrays, or tables in blocks whose columns fit into memory.
     predictors : dict of formulas
-        One to eight, such as ``{"top": "~ weight", "log_ed50": "~ 1 + (1 | batch)", "log_sigma": "~ 1"}``. A predictor
-        may be any real number: take logarithms of what is positive.
+        One to eight predictors with their formulas, such as
+        ``{"top": "~ weight", "log_ed50": "~ 1 + (1 | batch)", "log_sigma": "~ 1"}``. A predictor may be any real
+        number: take logarithms of what is positive.
     prior : dict of priors, optional
-        By predictor and term, such as ``{"top": Normal(mean=100, scale=50), "top weight": Normal(scale=2)}``. The name
-        of a predictor alone is its intercept. Default: ``Normal(scale=2.5)`` for an intercept, which is about a row
-        whose columns have their means; ``Normal(scale=2.5 / sd(x))`` for numbers and ``Normal(scale=2.5)`` for levels.
-        The units of a predictor are not known: give a prior to predictors that are far from 0.
+        The priors, by predictor and term, such as
+        ``{"top": Normal(mean=100, scale=50), "top weight": Normal(scale=2)}``. The name of a predictor alone is its
+        intercept. Default: ``Normal(scale=2.5)`` for an intercept, which is about a row whose columns have their means;
+        ``Normal(scale=2.5 / sd(x))`` for numbers and ``Normal(scale=2.5)`` for levels. The units of a predictor are not
+        known: give a prior to predictors that are far from 0.
     response : str, optional
         The column that is the response, for prediction. Default: the first argument of ``energy`` that is a column.
     weights : str or array, optional
-        Multiply the energies of the rows; a string is the name of a column.
+        Numbers that multiply the energies of the rows; a string is the name of a column.
     mean : function such as ``mean(top, log_ed50, dose)``, optional
         The mean of a response, for `tunamh.predict`; its arguments are predictors and columns by their names.
     draw : function such as ``draw(rng, top, log_ed50, log_sigma, dose)``, optional
-        Simulates responses, for ``tunamh.predict(kind="response")`` and `tunamh.replicate`.
+        A function that simulates responses, for ``tunamh.predict(kind="response")`` and `tunamh.replicate`.
     convex : bool, optional
-        True if the energy is convex in its predictors: then no other modes are looked for.
+        True if the energy is convex in its predictors. Then tunamh does not search for several modes.
     missing : "error" or "drop"
-        As for `tunamh.regression`.
+        The same argument as for `tunamh.regression`.
     keep_effects : bool, optional
-        As for `MixedModel`.
+        The same argument as for `MixedModel`.
     name : str, optional
         The name of the model. Default: the name of the function.
 

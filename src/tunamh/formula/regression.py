@@ -66,7 +66,7 @@ def regression(
         for the intercept a wide normal prior around the mean of the response. ``u`` is the standard deviation of a real
         response, and 1 for families with a link. `tunamh.Flat()` means no prior.
     weights, trials, censored, event : str or array, optional
-        As for `GLM`; a string is the name of a column.
+        The same arguments as for `GLM`; a string is the name of a column.
     predictors : dict of formulas, optional
         Formulas for other parameters of the family, such as ``{"scale": "~ distance"}``. In ``prior``, the key of such
         a term is the name of the parameter and the term: ``"scale distance"``. The intercept of such a formula has a
@@ -77,7 +77,7 @@ def regression(
         Raise an error for columns that are linear combinations of other columns, or keep these columns. If you keep
         them, their priors must be proper.
     keep_effects : bool, optional
-        As for `MixedModel`.
+        The same argument as for `MixedModel`.
 
     Returns
     -------

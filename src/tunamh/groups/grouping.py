@@ -42,9 +42,10 @@ class GroupEffects:
     name : str, optional
         The name of the factor in results. Default: the name of the pandas or polars column, otherwise ``group``.
     scale : prior of a positive parameter, or a list of them
-        Prior of the standard deviations of the effects; a number means a known scale. The default is half-normal. For
-        intercepts its scale is 1 if the family has a link (log, logit, ...), and 2.5 times the typical residual for
-        real responses and log times. For slopes it is divided by the standard deviation of the column.
+        Prior of the standard deviations of the effects. If you pass a number, the standard deviation is known and has
+        this value. The default prior is half-normal. For intercepts its scale is 1 if the family has a link (log,
+        logit, ...), and 2.5 times the typical residual for real responses and log times. For slopes it is divided by
+        the standard deviation of the column.
     correlation : float
         ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation matrices.
     law : tunamh.priors.StudentT, optional

@@ -55,10 +55,10 @@ class MixedModel(GroupedParameters):
 
     Parameters
     ----------
-    X, y, family, prior, weights, offset, trials, censored, event, predictors
-        As for `GLM`. ``theta`` are the coefficients of ``X``. All families work, also with unknown parameters. With
-        `Categorical` every class except the reference class has its own effects and scales. Rows of `tunamh.open_rows`
-        are read once and must fit into its ``memory``, or into files (``scratch=``).
+    X, y, family, prior, weights, offset, trials, censored, event, predictors, entry, strata
+        The same arguments as for `GLM`. ``theta`` are the coefficients of ``X``. All families work, also with unknown
+        parameters. With `Categorical` every class except the reference class has its own effects and scales. Rows of
+        `tunamh.open_rows` are read once and must fit into its ``memory``, or into files (``scratch=``).
     groups : GroupEffects, or a list of them
         One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
         ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,
@@ -267,7 +267,7 @@ class MixedModel(GroupedParameters):
         ]
 
     def let_go(self) -> None:
-        """Of packed rows and of what a sweep reads beside them."""
+        """Release the memory of the packed rows, and of everything else that a sweep reads."""
         self._let_go("factors", "_hyper", "_packed", "supply")
 
     @cached_property

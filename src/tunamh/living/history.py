@@ -66,7 +66,9 @@ def history(cache: Any, *, model: int | None = None) -> Any:
 
 
 def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> Any:
-    """Return a table of the rows that a posterior uses, by row group.
+    """Return a table of the rows that a posterior uses, with one line for each row group.
+
+    A row group is a block of rows of a Parquet file.
 
     Parameters
     ----------
@@ -80,11 +82,11 @@ def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> 
     Returns
     -------
     pandas.DataFrame
-        One row for each row group: ``file``, ``row_group``, ``digest``, ``rows`` (the number of rows in the posterior),
-        ``forgotten`` (the number of forgotten rows), and the first and the last night with exactly these rows. If rows
-        of a row group were forgotten, ``first`` is the night of the forgetting.
-        ``attrs`` has the ``date``, the number of ``rows``, ``data`` (the fingerprint of the data, which the result of
-        this run also has), and the conditions of `tunamh.forget`.
+        One line for each row group: ``file``, ``row_group``, ``digest``, ``rows`` (the number of rows in the
+        posterior), ``forgotten`` (the number of forgotten rows), and the first and the last night with exactly these
+        rows. If rows of a row group were forgotten, ``first`` is the night of the forgetting. ``attrs`` has the
+        ``date``, the number of ``rows``, ``data`` (the fingerprint of the data, which the result of this run also has),
+        and the conditions of `tunamh.forget`.
     """
     import pandas as pd
 

@@ -42,7 +42,7 @@ def compare(
     data : table
         The data of the fit: a data frame, or rows in files (`tunamh.open_rows`).
     rows, draws, rng
-        As for `tunamh.loo`.
+        The same arguments as for `tunamh.loo`.
     families : dict, optional
         Your own families (`tunamh.family`) by the names of the models, because results do not contain code.
 
@@ -62,7 +62,7 @@ def compare(
     Raises
     ------
     NotApplicable
-        As for `tunamh.loo`, or if the models have different responses or weights.
+        For the same reasons as in `tunamh.loo`, or if the models have different responses or weights.
     """
     if not isinstance(results, dict) or len(results) < 2:
         raise TypeError(

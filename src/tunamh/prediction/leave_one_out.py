@@ -39,7 +39,7 @@ def loo(
     family : optional
         Your own family (`tunamh.family`) again, because a result does not contain code.
     rng : seed, optional
-        For the subsample.
+        The seed of the random subsample.
 
     Returns
     -------

@@ -69,16 +69,16 @@ def predict(
     include_group_specific : bool
         False: leave all group effects out, also those of known groups (brms: ``re_formula=NA``).
     trials, offset, groups, predictors
-        The same arguments as for the target, for the new rows. Not needed with a formula. If the target had one number
-        of ``trials`` for all rows, it is also used for the new rows.
+        The same arguments as for the target, for the new rows. You do not need them if the target was made from a
+        formula. If the target had one number of ``trials`` for all rows, it is also used for the new rows.
     family : optional
-        Your own family (`tunamh.family`) again, because a result does not contain code. Only for ``"mean"`` and
-        ``"response"``.
+        Your own family (`tunamh.family`) again, because a result does not contain code. It is needed only for
+        ``"mean"`` and ``"response"``.
     missing : "error" or "keep"
         For rows with a missing value in a column that the formula needs: raise an error, or keep the row with NaN as
         its prediction.
     rng : seed, optional
-        For simulated responses and effects.
+        The seed of the simulated responses and effects.
 
     Returns
     -------

@@ -14,10 +14,10 @@ class FlatPositive(PositivePrior):
 
     It is improper, so the data must make the posterior proper.
 
-    tunamh accepts this prior only if there is a proof that the posterior is proper (spec 5l). There is a proof in two
-    cases. For the scale of errors: if the number of rows exceeds the number of coefficients without a prior by at least
-    two. For the scale of Gaussian random intercepts, or of one column of slopes: if the number of groups exceeds the
-    number of these coefficients by at least two. Use `Uniform` in other cases.
+    tunamh accepts this prior only if there is a proof that the posterior is proper (docs/spec.md, section 5l). There is
+    a proof in two cases. For the scale of errors, the number of rows must exceed the number of coefficients without a
+    prior by at least two. For the scale of Gaussian random intercepts, or of one column of slopes, the number of groups
+    must exceed the number of these coefficients by at least two. In other cases, use `Uniform`.
     """
 
     def law(self) -> Laws:

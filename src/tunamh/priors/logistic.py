@@ -10,7 +10,7 @@ from .laws import LOGISTIC
 
 @dataclass(frozen=True, kw_only=True)
 class Logistic(LocatedPrior):
-    """Independent logistic priors.
+    """Independent logistic priors with centre ``mean_j`` and scale ``scale_j``.
 
     Their tails are exponential, like those of the Laplace prior, but the density is smooth at the mean."""
 

@@ -32,9 +32,10 @@ class PriorExpansion(NamedTuple):
 class ReadyPrior(ABC):
     """A prior that is bound to a target of known dimension.
 
-    ``mean`` and ``precision`` are its centre and its approximate precision for each coordinate, used for initial
-    guesses; zero means unknown. ``flat`` marks the coordinates with a flat prior. In the methods, ``V = -log prior`` is
-    the energy of the prior.
+    ``mean`` is the centre of the prior in each coordinate, and ``precision`` is its approximate precision there. Both
+    are used only for initial guesses. A precision of zero says that the prior is flat in this coordinate, or that its
+    precision is unknown. ``flat`` marks the coordinates with a flat prior. In the methods, ``V = -log prior`` is the
+    energy of the prior.
     """
 
     log_prior: Part

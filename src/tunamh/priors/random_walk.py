@@ -14,8 +14,8 @@ from .registry import independent_names
 class RandomWalk:
     """Random walk prior of ordered parameters ``a_1, a_2, ...``: ``a_{j+1}`` has the distribution ``N(a_j, scale^2)``.
 
-    ``start`` is the prior of ``a_1``; None means the default of the model. ``scale`` is a known number: if it is small,
-    neighbouring parameters are similar.
+    ``start`` is the prior of ``a_1``; with None, ``a_1`` has the default prior of the model. ``scale`` is a known
+    number: if it is small, neighbouring parameters are similar.
     """
 
     scale: float = 1.0

@@ -85,7 +85,9 @@ def _mixed(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class Autoregressive(Proposal):
-    """Proposal that is reversible for the Laplace approximation ``N(m, Q^-1)`` (spec 5b), for Taylor targets.
+    """Proposal that is reversible for the Laplace approximation ``N(m, Q^-1)``, for Taylor targets.
+
+    Section 5b of docs/spec.md has the proof.
 
     ``m`` is the centre of the expansion (a mode), and ``Q`` is the posterior precision there. In the coordinates
     ``theta = m + L z``, ``L L' = Q^-1``, the proposal is ``z' = rho z + sqrt(1 - rho^2) xi`` with a standard normal

@@ -54,7 +54,7 @@ def _correlated(rng, theta, prop, knobs):
 
 @dataclass(frozen=True)
 class RandomWalk(Proposal):
-    """Gaussian random walk.
+    """Proposal of a Gaussian random walk: the current state plus a normal step with mean zero.
 
     Parameters
     ----------
@@ -144,10 +144,11 @@ def _neighbour(rng, theta, prop, knobs):
 
 @dataclass(frozen=True)
 class NeighbourWalk(Proposal):
-    """The lazy random walk of the paper on the states ``0 .. K-1``.
+    """The lazy random walk of the TunaMH paper (Zhang, Cooper and De Sa 2020) on the states ``0 .. K-1``.
 
-    It stays with probability 1/2, and goes to each neighbour with probability 1/4. At an end it goes to the only
-    neighbour with probability 1/2."""
+    With probability 1/2 the walk stays in its state. Otherwise it goes to one of the two neighbours, to each with
+    probability 1/4. The states 0 and K-1 have only one neighbour; the walk goes there with probability 1/2.
+    """
 
     def bind(self, space: Space) -> ReadyProposal:
         if space.states is None:

@@ -45,7 +45,7 @@ def report(
     overwrite : bool
         Replace any existing file.
     data : table, optional
-        The data of the fit, for the section "Does the model fit?". Only for models of `tunamh.regression`.
+        The data of the fit, for the section "Does the model fit?". This works only for models of `tunamh.regression`.
     family : optional
         Your own family (`tunamh.family`) again, for this section.
 

@@ -39,8 +39,8 @@ def plot_group_effects(
     Parameters
     ----------
     posterior, term, coefficients, ci_prob
-        As for `tunamh.group_effects`. With ``coefficients=True`` intervals are compared with the mean of the common
-        coefficient, not with zero.
+        The same arguments as for `tunamh.group_effects`. With ``coefficients=True`` intervals are compared with the
+        mean of the common coefficient, not with zero.
     group : str, optional
         The factor. You can leave it out if the model has only one factor.
     ax : matplotlib Axes, optional

@@ -44,7 +44,7 @@ def group_effects(
         ``"Intercept"``, or the column of a slope, such as ``"distance"``. Default: all terms.
     coefficients : bool
         True: add the common coefficient of the same term to each draw of the effect. Then the line of JFK and
-        ``Intercept`` is the intercept of JFK. Only for results of a formula.
+        ``Intercept`` is the intercept of JFK. This works only for results of a formula.
     best : "largest" or "smallest"
         Which effect has rank 1.
     ci_prob : float, optional

@@ -24,10 +24,11 @@ def summary(tree: Any, **settings: Any) -> Any:
     error of the mean (``mcse_mean``); for a standard deviation, as the first digit of ``mcse_sd``. ``round_to="none"``
     returns all digits.
 
-    If the draws come from an inexact test, every parameter is marked. The notes below the table (``attrs["notes"]``)
-    say how far the posterior is from Laplace's approximation, if the proposals come from this approximation
-    (docs/choose.md; the numbers are in ``attrs["laplace"]``). They also say how many group effects the table does not
-    show, and how to see them. ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
+    If the acceptance test of the run is not exact, the name of every parameter in the table ends in ``(inexact)``. The
+    same holds for draws from Laplace's approximation. The notes below the table (``attrs["notes"]``) say how far the
+    posterior is from Laplace's approximation, if the proposals come from this approximation (docs/choose.md; the
+    numbers are in ``attrs["laplace"]``). They also say how many group effects the table does not show, and how to see
+    them. ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
 
     The columns ``eti89_lb`` and ``eti89_ub`` are the ends of the central interval that contains 89 % of the posterior
     (ArviZ's default). ``ci_prob=0.95`` gives a 95 % interval.

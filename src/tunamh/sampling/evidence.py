@@ -44,20 +44,24 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     Parameters
     ----------
     target : GLM, or result
-        A regression with proper priors (the default priors of formulas are proper). Or a result that already contains
-        its evidence: then this evidence is returned.
+        A regression with proper priors (the default priors of formulas are proper). You can also pass a result that
+        already contains its evidence; then this evidence is returned.
     posterior : DataTree, optional
         The result of ``tunamh.sample(target)``. Its draws are used, and the evidence is stored in it, for saved files
         and `tunamh.compare`. Default: the function makes 4000 draws itself.
     proposals : int
-        Number of moves in each of two directions. The standard error falls with its square root.
+        Number of proposed moves in each of two directions. In the first direction, moves go from draws of the posterior
+        to a fixed point near the centre of the posterior. In the second direction, they go from this point to draws
+        from an approximation of the posterior. The standard error is proportional to one over the square root of this
+        number.
     rng : seed, optional
 
     Returns
     -------
     Evidence
-        ``log_evidence``, ``se``, ``proposals``, ``rows`` (read for each proposal, on average) and ``acceptance``.
-        ``a.bayes_factor(b)`` is the Bayes factor of two models, and its standard error.
+        It has ``log_evidence``, its standard error ``se``, ``proposals``, ``rows`` (the mean number of rows that a move
+        reads) and ``acceptance`` (the mean acceptance probabilities of both directions). ``a.bayes_factor(b)`` is the
+        Bayes factor of two models, and its standard error.
 
     Raises
     ------

@@ -120,9 +120,9 @@ def laplace(target: Target, *, check: bool = True, rng: Any = 0) -> LaplaceAppro
         A regression, with or without groups, or an `EnergyTarget` with derivatives and their bounds. With groups the
         approximation covers the coefficients and, for a single factor, the scales of its effects.
     check : bool
-        False: do not compare with the posterior, and draw nothing.
+        True: compare the approximation with draws from the posterior. False: make no draws and no comparison.
     rng : seed, SeedSequence or Generator
-        For the draws of the comparison.
+        The seed of the draws of the comparison.
 
     Warns
     -----

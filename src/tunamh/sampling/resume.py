@@ -53,7 +53,7 @@ def resume(
     until : Until, optional
         Another rule for stopping. Default: the rule of `sample`.
     cores, max_seconds, progressbar
-        As for `sample`; the time starts again.
+        The same arguments as for `sample`. The time of ``max_seconds`` starts again.
 
     Returns
     -------

@@ -64,16 +64,16 @@ def sample(
         The step of a chain, instead of ``test`` and ``proposal``: ``InTurn(first, second)`` for several kernels,
         ``MetropolisHastings(proposal, test)``, or your own (docs/kernels.md).
     draws : int
-        Kept draws per chain.
+        Number of kept draws per chain.
     tune : int
-        Warm-up steps per chain, not kept. With 0 every step from ``init`` is kept.
+        Number of warm-up steps per chain. Their draws are not kept. With 0 every step from ``init`` is kept.
     chains, cores : int
         Number of chains, and of threads that run them (default: the number of cores). Draws do not depend on ``cores``.
     rng : seed, SeedSequence or Generator, optional
     thin : int
-        Steps per kept draw. In ``sample_stats``, ``acceptance_rate`` and ``batch_size`` are means over these steps, and
-        ``bound_ratio`` is the maximum. ``accepted`` and ``full_data_step`` are True if they are True for at least one
-        of these steps.
+        Number of steps per kept draw. In ``sample_stats``, ``acceptance_rate`` and ``batch_size`` are means over these
+        steps, and ``bound_ratio`` is the maximum. ``accepted`` and ``full_data_step`` are True if they are True for at
+        least one of these steps.
     init : (d,) or (chains, d), optional
         Initial states. By default each chain starts at a random state from an overdispersed distribution. This is the
         Laplace approximation of a random subsample for regressions, a wider Laplace approximation with a control

@@ -82,11 +82,21 @@ class Target(Value):
     Parameters
     ----------
     packed : PackedRows
-        The rows as compiled code reads them; an array is made read-only.
-    hyper, family_hyper : sequence of float
-        Numbers for the compiled parts, and for the family.
-    precision_trace : float
-        An estimate of the trace of the posterior precision. The tuning of a random walk starts from it.
+        The rows in the form that compiled code reads. If the rows are an array, tunamh makes this array read-only.
+    hyper : sequence of float
+        The fixed numbers that the compiled functions of the target need.
+    family_hyper : sequence of float
+        The fixed numbers that the compiled functions of the family need.
+    dim : int
+        The number of parameters.
+    names : sequence of str, optional
+        The names of the parameters. Default: ``"0"``, ``"1"``, and so on.
+    prior : optional
+        The prior as the user writes it. Default: a flat prior.
+    ready : ReadyPrior, optional
+        The prior that is already bound to this target. Default: tunamh binds ``prior``.
+    temper : float
+        The number that multiplies the energies of all rows, but not the prior.
     """
 
     states: int | None = None

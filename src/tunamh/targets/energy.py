@@ -41,15 +41,15 @@ class EnergyTarget(Target):
     distance : ``@numba.njit`` function ``distance(theta, prop) -> float``, optional
         The symmetric distance ``M``. Default: Euclidean.
     gradient, hessian : ``@numba.njit`` functions ``(theta, row, out)``, optional
-        Write the derivatives of the energy into ``out``, (d) or (d, d), which is zero at first. `Taylor` of order 1
-        needs the gradient, order 2 also the Hessian.
+        Functions that write the derivatives of the energy into ``out``, (d) or (d, d), which is zero at first. `Taylor`
+        of order 1 needs the gradient, order 2 also the Hessian.
     c_gradient, c_hessian : (N,) or float, optional
         Lipschitz constants of the gradient (the supremum of the Hessian's spectral norm) for order 1, and of the
         Hessian for order 2. Do not include ``temper``.
     names : sequence of str, optional
         Names of the parameters.
     prior, temper
-        As for every target.
+        The prior, and a number that multiplies every energy but not the prior.
 
     Every function is called once with all rows, at ``theta = 0`` or at a point where it is defined, with index checks.
     An index outside an array raises an error that names the row. Helpers called as ``module.helper`` are not checked.
@@ -163,7 +163,10 @@ class EnergyTarget(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Return the target with its Taylor part in closed form; bounds of the remainders are those of spec 5a."""
+        """Return the target with its Taylor part in closed form.
+
+        The bounds of the remainders are those of section 5a of docs/spec.md.
+        """
         c, width = self._lipschitz[order - 1], self._width
         if original_bounds:
             raise NotApplicable("original_bounds are known for regressions only")

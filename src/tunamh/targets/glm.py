@@ -64,27 +64,28 @@ class GLM(Regression):
 
     ``f`` is the energy (negative log-likelihood) of a row of weight 1, as the family defines it.
 
-    The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (spec 3).
+    The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (docs/spec.md, section 3).
 
     Parameters
     ----------
     X : (N, d) table, or a source
-        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. tunamh copies it
-        only when it needs the rows; if you change the data before, an error is raised. pandas objects are matched with
-        ``y`` and ``weights`` by their index, everything else by position. float32 columns stay float32 and need half of
-        the memory; sums are in double precision. A column of categories has a coefficient for each level except the
-        first. scipy.sparse matrices stay sparse. Your own source (`tunamh.extend.Source`) includes responses, weights
-        and offsets.
+        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. tunamh copies
+        the table only when it needs the rows; if you change the data before that, an error is raised. pandas objects
+        are matched with ``y`` and ``weights`` by their index, everything else by position. float32 columns stay float32
+        and need half of the memory; sums are in double precision. A column of categories has a coefficient for each
+        level except the first. scipy.sparse matrices stay sparse. Your own source (`tunamh.extend.Source`) includes
+        responses, weights and offsets.
     y : (N,) responses
     family : Family
-        Such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()` for counts, `Ordinal()` for
-        ordered classes; docs/models.md lists all families. Or your own (`tunamh.family`).
+        The distribution of the responses, such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()`
+        for counts, `Ordinal()` for ordered classes; docs/models.md lists all families. You can also make your own
+        family (`tunamh.family`).
     prior : optional
         None (flat), `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
     temper : float
-        Multiplies every energy, but not the prior.
+        A number that multiplies every energy, but not the prior.
     weights : (N,), optional
-        Multiply the energies of the rows. A weight of 2 has the same effect as two copies of the row.
+        Numbers that multiply the energies of the rows. A weight of 2 has the same effect as two copies of the row.
     offset : (N,), optional
         Known numbers, added to the linear predictors.
     trials : (N,), optional
@@ -96,7 +97,7 @@ class GLM(Regression):
         The same information, as survival packages code it: 1 (or True) if the event happened at time ``y``, 0 if the
         time is censored and the true time is larger. Pass ``censored`` or ``event``, not both.
     entry : (N,), optional
-        The time when the observation of a row begins (delayed entry); it must be before ``y``. For
+        The time when the observation of a row begins (delayed entry); it must be before ``y``. You can use it with
         `PiecewiseExponential` and `Exponential`.
     strata : (N,), optional
         The stratum of each row (numbers or text), for `PiecewiseExponential`. Each stratum has its own log hazards.

@@ -172,12 +172,16 @@ class GaussianMixture(Target):
     Parameters
     ----------
     x : (N,) observations
-    variance, box : float
+    variance : float
+        The known variance of both normal distributions.
+    box : float
+        The largest absolute value of ``t1`` and of ``t2``.
     paper_bounds : bool
-        False: ``c_i = sqrt(2) (|x_i| + box) / variance`` (proved in spec 3.2 for ``|x_i| + box >= 1.8 sigma``; for
-        smaller boxes the paper's bound is used). True: the paper's bound, 2.2 times larger on average.
+        False: the bounds are ``c_i = sqrt(2) (|x_i| + box) / variance``. They are proved in section 3.2 of docs/spec.md
+        for ``|x_i| + box >= 1.8 sigma`` with the standard deviation ``sigma``; for smaller boxes the bound of the
+        TunaMH paper is used. True: all bounds are those of the paper, which are 2.2 times larger on average.
     prior, temper
-        As for every target.
+        The prior, and a number that multiplies every energy but not the prior.
     """
 
     several_modes = True
@@ -217,7 +221,10 @@ class GaussianMixture(Target):
         return np.clip(theta, -self.box, self.box)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Return energy, gradient and Hessian of the data at ``theta`` (spec 3.2, second derivative corrected)."""
+        """Return energy, gradient and Hessian of the data at ``theta``.
+
+        Section 3.2 of docs/spec.md has the formulas; the second derivative of the paper is corrected there.
+        """
         s2 = self.variance
 
         def terms(block: slice) -> tuple[float, np.ndarray, np.ndarray]:
@@ -244,7 +251,7 @@ class GaussianMixture(Target):
     ) -> TaylorTarget:
         """Return the expansion of order 1.
 
-        It uses the bound on the Hessian's spectral norm of spec 3.2 and Euclidean distances.
+        It uses Euclidean distances and the bound on the spectral norm of the Hessian in section 3.2 of docs/spec.md.
         """
         if order != 1 or original_bounds:
             raise NotApplicable("GaussianMixture has bounds for Taylor(order=1) with its own constants only")
@@ -261,7 +268,8 @@ class GaussianMixture(Target):
         """Return the target with lower bounds of the likelihood, as FlyMC needs it.
 
         The bound of row ``i`` is ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]`` with
-        ``u = theta - t0``. ``U2bar_i`` is the bound of `hessian_norm_bounds`; ``t0`` is the centre, or 0 if untuned.
+        ``u = theta - t0``. ``U2bar_i`` is the bound of `hessian_norm_bounds`; ``t0`` is the centre; without a centre it
+        is 0.
         """
         centre = np.zeros(2) if centre is None else centre
         if np.abs(centre).max() > self.box:
@@ -274,7 +282,10 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 2, centre, at_centre, remainders=remainders, bounds=NO_BOUNDS)
 
     def hessian_norm_bounds(self) -> np.ndarray:
-        """Return for each row a bound on the spectral norm of the Hessian of the energy, without temper (spec 3.2)."""
+        """Return for each row a bound on the spectral norm of the Hessian of the energy, without temper.
+
+        The bound is that of section 3.2 of docs/spec.md.
+        """
         s2, box = self.variance, self.box
         near = (np.abs(self.rows[:, 0]) + box) / (2 * s2)
         return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)

@@ -29,7 +29,8 @@ class LogisticRegression(GLM):
 class RobustRegression(GLM):
     """Linear regression with Student-t errors of ``df`` degrees of freedom; see `GLM` and the family `StudentT`.
 
-    ``scale`` is a number (known) or a prior. By default it is unknown, with a default prior.
+    ``scale`` is a known number, or the prior of an unknown scale. By default the scale is unknown, with a default
+    prior.
     """
 
     @explained

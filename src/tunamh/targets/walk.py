@@ -71,16 +71,16 @@ class FiniteWalk(Target):
     Parameters
     ----------
     x : (N,), optional
-        Rows of the paper's walk: ``U_i(theta) = theta x_i / N``, with the bound ``c_i = |x_i| / N``.
+        The rows of the walk in the TunaMH paper: ``U_i(theta) = theta x_i / N``, with the bound ``c_i = |x_i| / N``.
     states : int
         The number of states K, with ``x``.
     table : (N, K), optional
         Instead of ``x``: ``table[i, k] = U_i(k)``. The smallest valid bound is the largest step between neighbours,
         ``c_i = max_k |U_i(k+1) - U_i(k)|``.
     c : (N,), optional
-        Larger bounds than these, without temper.
+        Larger bounds than the bounds above. Do not include ``temper``.
     prior, temper
-        As for every target.
+        The prior, and a number that multiplies every energy but not the prior.
 
     Examples
     --------

@@ -17,8 +17,9 @@ from ..search.newton import best_mode
 class Taylor:
     """Taylor expansion of the energy of every row around a centre. The new target has the same posterior.
 
-    ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` are the same. Spec 5a has the
-    remainders and their bounds. Every test stays exact. `FactorizedMH` on targets of order 1 and 2 is SMH-1 and SMH-2.
+    ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` are the same. Section 5a of
+    docs/spec.md has the remainders and their bounds. Every test stays exact. `FactorizedMH` on targets of order 1 and 2
+    is SMH-1 and SMH-2.
 
     Parameters
     ----------
@@ -28,9 +29,11 @@ class Taylor:
         The centre of the expansion. Default: a mode of the posterior, found on samples of the rows and then on all
         rows. The draws are exact for every centre.
     whiten : bool
-        True: measure distances in the metric of the posterior precision at the centre (spec 5d). False: Euclidean.
+        True: measure distances in the metric of the posterior precision at the centre (docs/spec.md, section 5d).
+        False: measure Euclidean distances.
     original_bounds : bool
-        Use the looser l1 bounds of the SMH paper, for comparison.
+        True: use the bounds of the SMH paper, which are looser because they use the l1 norm. This is only for
+        comparisons.
     """
 
     order: int = 2

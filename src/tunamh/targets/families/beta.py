@@ -34,10 +34,10 @@ _PIECES = 2  # a side, of boxes for jets
 class Beta(BaseFamily):
     """Regression of proportions between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``.
 
-    A larger ``precision`` lowers the variance.
+    The larger the precision is, the smaller is the variance of the responses.
 
-    The argument ``precision`` is a prior. Default: `priors.LogNormal(1, 2)`. With ``predictors={"precision": Z}`` the
-    logarithm of the precision is ``z.gamma``.
+    ``precision`` is the prior of the precision; a known precision is not possible. Default: the prior
+    `priors.LogNormal(1, 2)`. With ``predictors={"precision": Z}`` the logarithm of the precision is ``z.gamma``.
     """
 
     precision: Any = None

@@ -31,7 +31,8 @@ from .second_parameter import WIDE, one_number, refuse_constant, weight_of_rows
 class Gamma(BaseFamily):
     """Regression of positive responses with mean ``e^{x.theta}`` and variance ``mean^2 / shape``.
 
-    ``shape`` is a number (known) or a prior. By default it is unknown, with the prior `priors.LogNormal(1, 2)`.
+    ``shape`` is a known number, or the prior of an unknown shape. By default the shape is unknown, with the prior
+    `priors.LogNormal(1, 2)`.
     """
 
     shape: Any = None
@@ -140,7 +141,9 @@ class GammaLikelihood(OnePredictorLikelihood):
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2, which bound the remainder of the Taylor expansion (spec 5m).
+        """Return the constants of order 2, which bound the remainder of the Taylor expansion.
+
+        Section 5m of docs/spec.md defines them.
 
         For the radius ``rho`` around ``eta`` the smallest valid constant is ``a y e^-eta phi(rho)``.
 

@@ -48,11 +48,11 @@ class Gaussian(ResidualFamily):
 
     The energy (negative log-likelihood) of a row is ``f = (y - eta)^2 / (2 s^2)``, up to a constant.
 
-    ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with a half-Student-t
-    prior of 3 degrees of freedom; the scale of this prior is 2.5 times the median absolute deviation of the responses
-    divided by 0.6745. With ``predictors={"scale": Z}`` the logarithm of the scale is ``z.gamma``; the argument
-    ``scale`` is then the prior of ``gamma`` (default: ``Normal(scale=2.5)``). ``censored=`` marks censored responses
-    (Tobit).
+    ``scale`` is a known number, or the prior of an unknown scale. By default the scale is unknown, with a
+    half-Student-t prior of 3 degrees of freedom; the scale of this prior is 2.5 times the median absolute deviation of
+    the responses divided by 0.6745. With ``predictors={"scale": Z}`` the logarithm of the scale is ``z.gamma``; the
+    argument ``scale`` is then the prior of ``gamma`` (default: ``Normal(scale=2.5)``). ``censored=`` marks censored
+    responses (Tobit).
     """
 
     scale: Any = None

@@ -41,8 +41,8 @@ class Huber(ResidualFamily):
 
     With ``s = scale`` and ``t = (y - eta) / s``, the energy (negative log-likelihood) of a row is ``f = t^2/2`` if
     ``|t| <= delta``, and ``f = delta |t| - delta^2/2`` otherwise. As a function of ``r = y - eta``, ``f`` is ``1/s^2``
-    times the same function with ``delta s`` instead of ``delta``. ``scale`` is a number (known) or a prior. By default
-    it is unknown, with the default prior of `Gaussian`.
+    times the same function with ``delta s`` instead of ``delta``. ``scale`` is a known number, or the prior of an
+    unknown scale. By default the scale is unknown, with the default prior of `Gaussian`.
     """
 
     delta: float = 1.345
@@ -90,7 +90,7 @@ class Huber(ResidualFamily):
         return nearby(self, y, eta, radius, (), [(at, self.precision) for at in jumps], [(at, np.inf) for at in jumps])
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2 (spec 5m) within the radius ``rho`` of ``eta``.
+        """Return the constants of order 2 (docs/spec.md, section 5m) within the radius ``rho`` of ``eta``.
 
         Let ``k`` be the distance from ``eta`` to the closer jump of ``f''``. The constant is 0 for ``rho <= k``.
 

@@ -43,7 +43,7 @@ def _fill_derivatives(eta, y, first, second, third):
 class Logistic(LinearInLabel):
     """Logistic regression of a 0/1 response: ``P(y = 1) = 1 / (1 + e^-eta)``.
 
-    The energy (negative log-likelihood) of a row is ``f = log(1 + e^eta) - y eta`` (spec 3.3).
+    The energy (negative log-likelihood) of a row is ``f = log(1 + e^eta) - y eta`` (docs/spec.md, section 3.3).
     """
 
     fractions: bool = field(default=False, repr=False, kw_only=True)
@@ -76,7 +76,10 @@ class Logistic(LinearInLabel):
         return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2 (spec 5m): those of ``log(1 + e^eta)``, because the other term is linear."""
+        """Return the constants of order 2 (docs/spec.md, section 5m).
+
+        They are those of ``log(1 + e^eta)``, because the other term of the energy is linear.
+        """
         return logistic_second_order(eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
@@ -85,7 +88,7 @@ class Logistic(LinearInLabel):
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
         """Return Jaakkola and Jordan's lower bound of the log-likelihood.
 
-        It is tight at ``+-xi`` with ``xi = |eta|``; untuned, ``xi = 1.5``.
+        It is tight at the predictors ``xi`` and ``-xi``, where ``xi`` is ``|eta|``; without ``eta``, ``xi`` is 1.5.
         """
         xi = np.abs(np.full(y.shape, 1.5) if eta is None else eta)
         a = -0.125 * np.ones_like(xi)

@@ -52,8 +52,8 @@ class NegativeBinomial(CountFamily):
     Parameters
     ----------
     dispersion : float, prior of a positive parameter, optional
-        ``r``. A larger ``r`` is closer to Poisson. A number means known. By default it is unknown, with the prior
-        ``tunamh.priors.LogNormal(1, 2)``.
+        The number ``r``. The larger ``r`` is, the closer the counts are to Poisson counts. If you pass a number, ``r``
+        is known. By default ``r`` is unknown, with the prior ``tunamh.priors.LogNormal(1, 2)``.
     """
 
     dispersion: Any = None
@@ -105,7 +105,10 @@ class NegativeBinomial(CountFamily):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2 (spec 5m): ``y + r`` times those of ``log(1 + e^z)``, ``z = eta - log r``."""
+        """Return the constants of order 2 (docs/spec.md, section 5m).
+
+        They are ``y + r`` times those of ``log(1 + e^z)`` with ``z = eta - log r``.
+        """
         total, z = y + self.dispersion, eta - math.log(self.dispersion)
         return total * logistic_second_order(z, radius)
 

@@ -59,7 +59,9 @@ class Poisson(CountFamily):
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2, which bound the remainder of the Taylor expansion (spec 5m).
+        """Return the constants of order 2, which bound the remainder of the Taylor expansion.
+
+        Section 5m of docs/spec.md defines them.
 
         For the radius ``rho`` around ``eta`` the smallest valid constant is ``e^eta phi(rho)``.
 

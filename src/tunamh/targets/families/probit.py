@@ -113,7 +113,9 @@ class Probit(LabelFamily):
         return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2, which bound the remainder of the Taylor expansion (spec 5m).
+        """Return the constants of order 2, which bound the remainder of the Taylor expansion.
+
+        Section 5m of docs/spec.md defines them.
 
         The largest ``|f'''|`` in the interval is at the peak of ``|f'''|`` or at an end (`second_order_near`).
         """

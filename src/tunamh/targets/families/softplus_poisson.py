@@ -152,7 +152,10 @@ class SoftplusPoisson(CountFamily):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return upper bounds of the constants of order 2 (spec 5m): the sums of those of the two parts of ``f``."""
+        """Return upper bounds of the constants of order 2 (docs/spec.md, section 5m).
+
+        They are the sums of the constants of the two parts of ``f``.
+        """
         most = _LOG_THIRD_PEAKS[0][1]
         return logistic_second_order(eta, radius) + y * second_order_near(
             _log_mean_derivatives, eta, radius, _LOG_THIRD_PEAKS, most

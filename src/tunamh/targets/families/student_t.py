@@ -56,9 +56,9 @@ class StudentT(ResidualFamily):
     The energy (negative log-likelihood) of a row is ``f = (v+1)/2 log(1 + r^2/V)``, up to a constant, with the residual
     ``r = y - eta`` and ``V = v s^2``.
 
-    ``scale`` is a number (known) or a prior of a positive parameter. By default it is unknown, with the default prior
-    of `Gaussian`. ``df`` is a number, a prior, or None: unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape
-    and scale).
+    ``scale`` is a known number, or the prior of an unknown scale. By default the scale is unknown, with the default
+    prior of `Gaussian`. ``df`` is a known number, or the prior of unknown degrees of freedom. With ``df=None`` they are
+    unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape 2 and scale 10).
     """
 
     df: Any = 4.0
@@ -138,7 +138,9 @@ class StudentT(ResidualFamily):
         return [(y + step, self._third_at(t)) for step, t in steps]
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2, which bound the remainder of the Taylor expansion (spec 5m).
+        """Return the constants of order 2, which bound the remainder of the Taylor expansion.
+
+        Section 5m of docs/spec.md defines them.
 
         The largest ``|f'''|`` in the interval is at a peak of ``|f'''|`` or at an end (`second_order_near`).
         """

@@ -156,9 +156,9 @@ def family(
     mean : function ``mean(eta)``, or ``mean(eta, zeta)``, optional
         The mean of a response, for `tunamh.predict`.
     draw : function ``draw(rng, eta)``, or ``draw(rng, eta, zeta)``, optional
-        Simulates a response for every predictor, for ``tunamh.predict(kind="response")`` and `tunamh.replicate`. A
-        result does not contain code, so pass the family again: ``tunamh.predict(posterior, rows, family=...)``.
-        `tunamh.loo` needs neither function.
+        A function that simulates a response for every predictor, for ``tunamh.predict(kind="response")`` and
+        `tunamh.replicate`. A result does not contain code, so pass the family again:
+        ``tunamh.predict(posterior, rows, family=...)``. `tunamh.loo` needs neither function.
     name : str, optional
         The name of the family. Default: the name of the function.
 

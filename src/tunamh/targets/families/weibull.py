@@ -26,10 +26,11 @@ from .responses import Parameters, ResponseDistribution
 class Weibull(CensoredFamily):
     """Regression of survival times: ``P(T > t) = exp(-(t e^{-x.beta})^shape)`` (accelerated failure times).
 
-    ``shape = 1`` is exponential.
+    With ``shape = 1`` the times have an exponential distribution.
 
-    ``shape`` is a number (known) or a prior. By default it is unknown, with a half-Student-t prior of 3 degrees of
-    freedom; the scale of this prior is 2.5 times 0.6745 divided by the median absolute deviation of ``log y``.
+    ``shape`` is a known number, or the prior of an unknown shape. By default the shape is unknown, with a
+    half-Student-t prior of 3 degrees of freedom; the scale of this prior is 2.5 times 0.6745 divided by the median
+    absolute deviation of ``log y``.
     """
 
     shape: Any = None

@@ -353,12 +353,18 @@ def test_dates_as_text_are_refused_with_a_way_out(written):
 def test_numbers_as_text_are_refused_with_a_way_out():
     """Its first value that is not a number is named by its row; all numbers would be levels in a wrong order."""
     texts = [f"{value:.2f}" for value in np.random.default_rng(2).normal(size=N)]
-    odd = TABLE.assign(charge=[*texts[:3], "12,5", *texts[4:]], grade=[str(k % 10 + 1) for k in range(N)])
+    odd = TABLE.assign(
+        charge=[*texts[:3], "12,5", *texts[4:]],
+        grade=[f"{k % 10 + 1}.0" for k in range(N)],
+        month=[str(k % 10 + 1) for k in range(N)],
+    )
     for data in (odd, tunamh.open_rows([odd.iloc[:2], odd.iloc[2:]], memory=1)):
         with pytest.raises(FormulaError, match=r"looks like numbers; .* '12,5' in row 3\. .*pandas\.to_numeric"):
             tunamh.regression("y ~ charge", data, family="gaussian")
-        with pytest.raises(FormulaError, match=r"numbers as text: .* 10 levels, .*'1', '10', '2'.*write C\(grade\)"):
+        with pytest.raises(FormulaError, match=r"numbers as text: .* 10 levels, .*'1.0', '10.0', '2.0'.*C\(grade\)"):
             tunamh.regression("y ~ grade", data, family="gaussian")
+        with pytest.warns(UserWarning, match=r"whole numbers as text: .* 10 levels .*'1', '10', '2'.*C\(month\)"):
+            assert len(tunamh.regression("y ~ month", data, family="gaussian").names) == 11
     assert len(tunamh.regression("y ~ C(grade)", odd).names) == 11
     assert len(tunamh.regression("y ~ grade", odd.astype({"grade": "category"})).names) == 11
 

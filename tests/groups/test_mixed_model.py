@@ -265,7 +265,6 @@ def test_errors_say_what_was_wrong(given, error, told):
 
 MIXTURES = [
     tunamh.priors.Horseshoe(0.02),
-    tunamh.priors.Grouped(),
     tunamh.priors.ByName({"one": Normal(scale=2.0)}, others=tunamh.priors.Horseshoe(0.1)),
 ]
 

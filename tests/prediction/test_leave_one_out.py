@@ -11,9 +11,9 @@ from scipy import special, stats
 import tunamh
 from tunamh.errors import NotApplicable
 from tunamh.marginal.evidence import Evidence
-from tunamh.prediction.elpd import good_k, two_digits
 from tunamh.prediction.fitted import Fitted
 from tunamh.prediction.left_out import left_out
+from tunamh.prediction.reliability import good_k, two_digits
 from tunamh.prediction.subsample import Block, RandomRows
 from tunamh.prediction.verdict import Verdict
 from tunamh.tables.columns import Numbers

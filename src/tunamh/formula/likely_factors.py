@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import Text
+from ..process.callers import users_line
 from ..tables.columns import Factor
 from .errors import FormulaError, listed
 from .syntax import Name, Node
@@ -21,6 +23,7 @@ _NUMBERS_SHARE = 0.8  # of many levels: with more numbers than that among them, 
 _TIME = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2}|[ap]\.?m\.?)?"
 _DATE = r"(\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4}))"
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_CODE = re.compile(r"\d+")
 _DATE_OR_TIME = re.compile(rf"\s*({_DATE}([ T]\s*{_TIME})?|{_TIME})\s*", re.IGNORECASE)
 
 
@@ -45,6 +48,8 @@ def refuse_numbers_as_text(
 ) -> None:
     """Raise for columns of text of which all levels are numbers, or nearly all of many; 0 and 1 are as good as text.
 
+    A few whole numbers are often turned into text because a factor is meant: a warning.
+
     ``texts`` has the columns of text, with the first value that is not a number.
     """
     for name, other in texts.items():
@@ -54,6 +59,13 @@ def refuse_numbers_as_text(
         share = sum(_NUMBER.fullmatch(level) is not None for level in found) / len(found)
         if other is None:
             order = listed([repr(level) for level in found], 4)
+            if len(found) <= _FEW and all(_CODE.fullmatch(level) for level in found):
+                warnings.warn(
+                    f"column {name} holds whole numbers as text: it is a factor with {len(found)} levels ({order}). If "
+                    f"it is a number, give pandas.to_numeric(table[{name!r}]); C({own}) says that a factor is meant.",
+                    stacklevel=users_line(),
+                )
+                continue
             raise FormulaError(
                 Text.of(
                     f"column {name} holds numbers as text: as a factor it would have {len(found):,} levels, in the "

@@ -13,6 +13,7 @@ from ..marginal.evidence import Evidence, posterior_probabilities
 from ..targets.families.base import Responses
 from .fitted import Fitted
 from .left_out import LeftOut, left_out
+from .reliability import good_k
 from .stacking import stacking_weights
 from .verdict import WAY_OUT, Verdict
 
@@ -148,7 +149,6 @@ def of_densities(fits: Mapping[str, Fitted]) -> list[str]:
 def table_of(found: LeftOut, names: list[str], draws: list[int], evidences: Mapping[str, Evidence | None]) -> Any:
     """The table and the words below it."""
     from ..results.table import SummaryTable
-    from .elpd import good_k
 
     elpd = np.array([found.estimate(found.contrast(k)) for k in range(len(names))])
     order = np.argsort(-elpd, kind="stable")

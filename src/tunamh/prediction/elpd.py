@@ -7,15 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from arviz_stats.utils import ELPDData
 
+from .reliability import MOST_UNRELIABLE, two_digits
+
 _SHOWN = 5
-
-MOST_UNRELIABLE = 0.05
-"""The share of rows with an unreliable value above which their sum says nothing."""
-
-
-def good_k(draws: int) -> float:
-    """Up to this Pareto k, importance sampling with so many draws is reliable (Vehtari et al. 2024)."""
-    return float(min(1.0 - 1.0 / np.log10(draws), 0.7)) if draws > 10 else 0.0
 
 
 @dataclass(repr=False)
@@ -76,11 +70,6 @@ _OF_OWN = (
     "The family is your own: if its energy leaves constants out, elpd does so too, and can only be compared with "
     "models of the same energy."
 )
-
-
-def two_digits(value: float) -> str:
-    """As few digits as say how large it is, without an exponent."""
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def unreliable(large: np.ndarray, limit: float) -> str:

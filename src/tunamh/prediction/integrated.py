@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy import stats
 from scipy.special import logsumexp
 
 from .group_rows import GroupRows
@@ -113,6 +112,8 @@ def _centred(
 
 def _nodes(m: np.ndarray, t: np.ndarray, scale: np.ndarray, df: float, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes (node, draws, groups), and the logarithms of their weights times the density of effects."""
+    from scipy import stats  # a third of a second, which only this needs
+
     reach = max(_REACH, stats.t.isf(_TAIL, df)) if df else _REACH
     ends = np.arcsinh((np.abs(m) + reach * scale) / t)
     x = ends * np.linspace(-1.0, 1.0, n)[:, None, None]

@@ -9,6 +9,7 @@ import numpy as np
 from .._arguments import explained, whole_number
 from .fitted import Fitted
 from .left_out import LeftOut, left_out
+from .reliability import good_k
 
 if TYPE_CHECKING:
     from .elpd import LooEstimate
@@ -73,7 +74,7 @@ def estimate_of(found: LeftOut, model: int, fitted: Fitted) -> LooEstimate:
     """The estimate of one model, as ArviZ has it."""
     import xarray
 
-    from .elpd import LooEstimate, good_k
+    from .elpd import LooEstimate
 
     c, k = found.contrast(model), found.pareto_k[model]
     limit = good_k(len(fitted.picked))

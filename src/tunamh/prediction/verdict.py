@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .elpd import MOST_UNRELIABLE, good_k, two_digits
 from .left_out import LeftOut
+from .reliability import MOST_UNRELIABLE, good_k, two_digits
 
 _SMALL = 4.0
 """A smaller difference is no reason to prefer a model, whatever its standard error (Sivula et al. 2020)."""

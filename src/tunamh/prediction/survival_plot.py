@@ -59,7 +59,7 @@ def plot_survival(
     ci_prob : float
         Probability of the bands.
     new_levels : "error", "population" or "draw"
-        For groups that are not in the data of the fit, as in `tunamh.predict`.
+        What to do with groups that are not in the data of the fit; the same argument as for `tunamh.predict`.
     ax : matplotlib Axes, optional
 
     Returns

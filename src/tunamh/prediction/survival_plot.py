@@ -39,7 +39,7 @@ def plot_survival(
 ) -> Any:
     """Draw survival curves or hazards of some rows, with bands.
 
-    It needs matplotlib (``pip install "tunamh[plot]"``).
+    The function needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

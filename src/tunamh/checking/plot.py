@@ -24,7 +24,7 @@ def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
     the linear predictor and along columns. For groups there is a plot of their means, in order of size.
 
     In every picture the line shows the model and the points show the data. If the model is correct, the band contains
-    95 % of the points. It needs matplotlib (``pip install "tunamh[plot]"``).
+    95 % of the points. The function needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ def plot_predictions(
     """Draw predictions with intervals: a curve over a numeric column, or one line for each level of a factor.
 
     The first column of ``conditional`` (or of ``average_by``) is on the axis. The levels of the second column have
-    different colours. For further columns there is one panel for each combination of their values. It needs matplotlib
-    (``pip install "tunamh[plot]"``).
+    different colours. For further columns there is one panel for each combination of their values. The function needs
+    matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def plot_comparisons(
 ) -> Any:
     """Draw comparisons: an interval for each contrast, or curves over the first column of ``conditional``.
 
-    The dashed line is "no difference". It needs matplotlib (``pip install "tunamh[plot]"``).
+    The dashed line is "no difference". The function needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def plot_slopes(
 ) -> Any:
     """Draw slopes: one line with an interval for each slope, or curves over the first column of ``conditional``.
 
-    The dashed line is "no slope". It needs matplotlib (``pip install "tunamh[plot]"``).
+    The dashed line is "no slope". The function needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

@@ -37,8 +37,8 @@ def predictions(
         The result of `tunamh.sample` or `tunamh.read_store` for a target of `tunamh.regression`, or a result read from
         a file.
     data : table, optional
-        Rows: a data frame, a dict of arrays, or tables in blocks (`tunamh.open_rows`). Without ``data``, the
-        predictions are for typical values of the columns in the data of the fit.
+        The rows to predict: a data frame, a dict of arrays, or tables in blocks (`tunamh.open_rows`). Without ``data``,
+        the predictions are for typical values of the columns in the data of the fit.
     conditional : dict, str or list, optional
         Values of columns, such as ``{"distance": [500, 1000], "carrier": "all"}``. All combinations are used. ``"all"``
         means all levels of a factor, or 50 values over the range of a numeric column (three values for the second
@@ -66,7 +66,8 @@ def predictions(
     family : optional
         Your own family (`tunamh.family`) again, because a result does not contain code.
     rng : seed, optional
-        For ``groups="draw"``, and for the sample of rows that is used for averages of many rows.
+        The seed of the effects that ``groups="draw"`` draws, and of the sample of rows that is used for averages of
+        many rows.
 
     Returns
     -------

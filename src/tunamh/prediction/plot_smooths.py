@@ -26,7 +26,7 @@ def plot_smooths(
     other columns do not change. A curve ``s(x)`` has a mean of zero over the rows of the data; the intercept contains
     its level. A curve ``s(x, by=z)`` with a numeric column ``z`` is the slope of ``z``. The bands are pointwise
     intervals. A surface ``te(x, z)`` is shown by the colours and contours of its posterior mean; it is pale where the
-    interval of ``ci_prob`` contains zero. It needs matplotlib (``pip install "tunamh[plot]"``).
+    interval of ``ci_prob`` contains zero. The function needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

@@ -57,15 +57,16 @@ def predict(
         events at ``times``, among rows without an earlier event. ``"median"``: half of the events happen before this
         time.
     times : sequence, optional
-        For ``kind="survival"`` and ``"hazard"``. The result has a dimension ``time``.
+        The times at which the predictions are computed, for ``kind="survival"`` and ``"hazard"``. The result has a
+        dimension ``time``.
     draws : int, optional
         Number of posterior draws to use, evenly spaced. Default: at most 1000.
     quantiles : sequence, optional
         Quantiles of each row. None: return the draws themselves; this needs memory for rows times draws.
     new_levels : "error", "population" or "draw"
-        For groups that are not in the data of the fit: raise an error, set their effect to zero (a typical group), or
-        draw their effect from the distribution of the group effects. With ``"population"`` the table does not need the
-        columns of groups; without these columns, all rows are predicted for a typical group.
+        What to do with groups that are not in the data of the fit: raise an error, set their effect to zero (a typical
+        group), or draw their effect from the distribution of the group effects. With ``"population"`` the table does
+        not need the columns of groups; without these columns, all rows are predicted for a typical group.
     include_group_specific : bool
         False: leave all group effects out, also those of known groups (brms: ``re_formula=NA``).
     trials, offset, groups, predictors
@@ -75,8 +76,8 @@ def predict(
         Your own family (`tunamh.family`) again, because a result does not contain code. It is needed only for
         ``"mean"`` and ``"response"``.
     missing : "error" or "keep"
-        For rows with a missing value in a column that the formula needs: raise an error, or keep the row with NaN as
-        its prediction.
+        What to do with rows that have a missing value in a column that the formula needs: raise an error, or keep the
+        row with NaN as its prediction.
     rng : seed, optional
         The seed of the simulated responses and effects.
 

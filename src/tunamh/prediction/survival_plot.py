@@ -39,7 +39,7 @@ def plot_survival(
 ) -> Any:
     """Draw survival curves or hazards of some rows, with bands.
 
-    It needs matplotlib (``pip install "tunamh[plot]"``).
+    The function needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def plot_survival(
     ci_prob : float
         Probability of the bands.
     new_levels : "error", "population" or "draw"
-        For groups that are not in the data of the fit, as in `tunamh.predict`.
+        What to do with groups that are not in the data of the fit; the same argument as for `tunamh.predict`.
     ax : matplotlib Axes, optional
 
     Returns

@@ -386,6 +386,8 @@ class Grouped(MixturePrior):
         The group of every coefficient, in the order of the columns. Default: one group with all coefficients.
     scale : HalfStudentT or HalfCauchy
         The prior of the scales. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
+    columns : tuple of str, optional
+        The names of the columns. tunamh sets them when it makes a regression.
     """
 
     groups: Any = None
@@ -423,6 +425,8 @@ class Ridge(MixturePrior):
     ----------
     scale : HalfStudentT or HalfCauchy
         The prior of the scale. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
+    columns : tuple of str, optional
+        The names of the columns. tunamh sets them when it makes a regression.
     """
 
     scale: PositivePrior = _HALF_STUDENT

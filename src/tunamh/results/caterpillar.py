@@ -34,7 +34,7 @@ def plot_group_effects(
     ``ci_prob`` (thin). With more levels, the intervals are drawn next to each other, and the plot names only the four
     smallest and the four largest. With more than 3,000 levels, the plot shows 3,000 evenly spaced levels. Intervals
     that do not contain zero are coloured. With `Categorical` every class has its own panels. This is
-    ``dotplot(ranef(model))`` of lme4. It needs matplotlib (``pip install "tunamh[plot]"``).
+    ``dotplot(ranef(model))`` of lme4. The function needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

@@ -40,7 +40,8 @@ class LaplaceApproximation:
     names : list of str
         The parameters, in the order of ``mode`` and ``covariance``.
     mode, mean, covariance, sd : arrays
-        For the original parameters. Mode and mean are equal unless parameters are transformed.
+        Mode, mean, covariance and standard deviations of the original parameters. Mode and mean are equal unless
+        parameters are transformed.
     distance : LaplaceDistance or None
         The distance from the posterior: ``total_variation`` (an upper bound), ``shift`` and ``ratio`` by parameter.
         None if it was not measured.

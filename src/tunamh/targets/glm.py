@@ -89,10 +89,10 @@ class GLM(Regression):
     offset : (N,), optional
         Known numbers, added to the linear predictors.
     trials : (N,), optional
-        For binary families: ``y`` is the number of successes in this many trials.
+        Numbers of trials, for binary families: ``y`` is then the number of successes in these trials.
     censored : (N,), optional
-        For survival times and censored responses: 1 (or True) if the true response is larger than ``y``, -1 if it is
-        smaller, 0 if it equals ``y``.
+        Which responses are censored: 1 (or True) if the true response is larger than ``y``, -1 if it is smaller, 0 if
+        it equals ``y``.
     event : (N,), optional
         The same information, as survival packages code it: 1 (or True) if the event happened at time ``y``, 0 if the
         time is censored and the true time is larger. Pass ``censored`` or ``event``, not both.
@@ -224,12 +224,12 @@ class GLM(Regression):
         X, y
             The new rows. They must have the same columns.
         weights, offset
-            Of the new rows, if the old rows have weights or offsets.
+            The weights and offsets of the new rows, if the old rows have weights or offsets.
 
         Raises
         ------
         NotApplicable
-            For regressions with an unknown scale, several predictors, categories, or from a formula.
+            If the regression has an unknown scale, several predictors or categories, or was made from a formula.
         """
         from .grown import with_rows  # which makes such targets
 

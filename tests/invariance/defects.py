@@ -124,10 +124,10 @@ DEFECTS: dict[str, Defect] = {
         "        low = self._left[piece]",
         "columns | piecewise exponential | as chosen",
     ),
-    "columns of the data that are another row's at the centre": Defect(
-        "targets/multi_predictor_rows.py",
-        "            data.eta[k * stride + b] = data.eta_prop[k * stride + b]",
-        "            data.eta[k * stride + b] = data.eta_prop[k * stride]",
+    "columns of the data that are another row's": Defect(
+        "targets/designs/multi_predictor.py",
+        "            out[b] += rows[i, term.offset]",
+        "            out[b] += rows[index[n - 1], term.offset]",
         "columns | own, curve | joint, all rows",
     ),
     "minibatches by another rate": Defect(

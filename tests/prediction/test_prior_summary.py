@@ -136,3 +136,17 @@ def test_what_is_no_regression():
         tunamh.prior_summary(tunamh.GaussianMixture([0.0, 1.0]))
     with pytest.raises(NotApplicable, match="got 'y ~ x'"):
         tunamh.prior_summary("y ~ x")
+
+
+def test_scales_of_groups_keep_their_lines_beside_curves():
+    """Unknown scales of curves stand before those of groups in a draw."""
+    rng = np.random.default_rng(3)
+    columns = {"x": rng.uniform(0, 9, 200), "g": rng.choice(list("abcd"), 200), "y": rng.integers(0, 2, 200)}
+    groups = {"1 | g": tunamh.HalfNormal(0.7)}
+    model = tunamh.regression("y ~ s(x, k=6) + (1 | g)", pd.DataFrame(columns), family="logistic", prior=groups)
+    table = tunamh.prior_summary(model)
+    assert table.index[-2:].tolist() == ["s(x)_sigma", "1|g_sigma"]
+    assert table["prior"].iloc[-2:].tolist() == [
+        "half-Student-t, 3 degrees of freedom, scale 1",
+        "half-normal, scale 0.7",
+    ]

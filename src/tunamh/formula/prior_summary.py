@@ -55,12 +55,13 @@ def prior_summary(target: Any) -> Any:
     base = target.base if isinstance(target, MixedModel) else target
     if not isinstance(target, Target) or not offers(base, Examined):
         raise NotApplicable(f"prior_summary is for regressions: a GLM, a MixedModel or a formula, got {shown(target)}.")
-    words = [*_coefficients(base), *_further(base)]
+    words = [*_coefficients(base), *_further(base), *_scales_of_coefficients(base)]
     groupings = target.groupings if isinstance(target, MixedModel) else []
     words += [text for one in groupings for text in _scales(one)]
     words += [text for one in groupings for text in _correlations(one)]
     layout = layout_of(target, target.variables)
-    order = [int(column) for one in layout.variables for column in one.columns.ravel() if column < len(words)]
+    told = {number for number, text in enumerate(words) if text}
+    order = [int(column) for one in layout.variables for column in one.columns.ravel() if int(column) in told]
     roles = _roles(layout)
     table = SummaryTable(
         {"prior": [words[k] for k in order], "role": [roles[k] for k in order]},
@@ -88,18 +89,31 @@ def _coefficients(base: GLM) -> list[str]:
     return words if own.mixture is None else _mixed(words, own.mixture)
 
 
+def _scales_of_coefficients(base: GLM) -> list[str]:
+    """Unknown scales of a prior, in their places in a draw; "" for those of which the coefficients' lines tell."""
+    mixture = base._prior.mixture
+    if mixture is None:
+        return []
+    count = sum(1 if labels is None else len(labels) for _, labels in mixture.variables)
+    told = _words_of_scales(mixture) if mixture.arrangement in (GROUPED, BY_SHARES) else []
+    return told if len(told) == count else [""] * count
+
+
+def _words_of_scales(mixture: Mixture) -> list[str]:
+    own = mixture.numbers
+    return laws_in_words(Laws(np.full(own.groups, 2.0), np.zeros(own.groups), own.width, own.df), positive=True)
+
+
 def _mixed(words: list[str], mixture: Mixture) -> list[str]:
     """Coefficients whose scales are unknown too; the others have the laws that they have."""
     own = mixture.numbers
     if mixture.arrangement == HORSESHOE:
         told = [f"horseshoe, global scale half-Cauchy, scale {float(own.width):.4g}"] * len(words)
     elif mixture.arrangement == GROUPED:
-        unknown = Laws(np.full(own.groups, 2.0), np.zeros(own.groups), own.width, own.df)
-        scales = laws_in_words(unknown, positive=True)
+        scales = _words_of_scales(mixture)
         told = [f"normal, mean 0, unknown standard deviation ({scales[int(g)]})" for g in own.group]
     elif mixture.arrangement == BY_SHARES:
-        unknown = Laws(np.full(own.groups, 2.0), np.zeros(own.groups), own.width, own.df)
-        laws = laws_in_words(unknown, positive=True)
+        laws = _words_of_scales(mixture)
         told = [_by_shares([law for law, share in zip(laws, row, strict=True) if share > 0]) for row in own.share]
     else:
         told = words

@@ -216,3 +216,15 @@ def test_the_picture():
     with pytest.raises(TypeError, match=r"what tunamh\.prior_predictive"):
         tunamh.plot_prior_predictive(TABLE)
     plt.close("all")
+
+
+def test_scales_of_groups_have_their_places_beside_curves():
+    rng = np.random.default_rng(1)
+    columns = {"x": rng.uniform(0, 9, 100), "g": rng.choice(list("abcd"), 100), "y": rng.integers(0, 2, 100)}
+    data, prior = pd.DataFrame(columns), {"1 | g": tunamh.HalfNormal(0.01), "s(x)": tunamh.HalfStudentT(3, 50)}
+    model = tunamh.regression("y ~ s(x, k=6) + (1 | g)", data, family="logistic", prior=prior)
+    found = tunamh.prior_predictive(model, data, draws=200, rng=1)["prior"]
+    assert float(found["1|g_sigma"].max()) < 0.06
+    assert float(abs(found["1|g"]).max()) < 0.2
+    assert 15 < float(found["s(x)_sigma"].median()) < 100
+    assert float(found["s(x)_sigma"].min()) > 0

@@ -90,14 +90,14 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
 def _draws_of(model: Any, n: int, rng: np.random.Generator) -> np.ndarray:
     """(draws, numbers), in the order of the model's variables."""
     base = model.base if isinstance(model, MixedModel) else model
-    theta = coefficients(base, n, rng)
+    theta, scales = coefficients(base, n, rng)
     parts = [theta]
     for extra, laws in zip(base.row_layout.extras, base.row_layout.laws, strict=True):
         parts.append(_parameter(base, theta, extra, laws, n, rng))
     own = np.concatenate(parts, axis=1)
     for one in base.recentred:  # priors of intercepts in predictors= are of a row whose columns have their means
         own = one.out(own)
-    return np.concatenate([own, *(_groups(model, n, rng) if isinstance(model, MixedModel) else [])], axis=1)
+    return np.concatenate([own, *([scales, *_groups(model, n, rng)] if isinstance(model, MixedModel) else [])], axis=1)
 
 
 def _parameter(base: Any, theta: np.ndarray, extra: Any, laws: Laws, n: int, rng: np.random.Generator) -> np.ndarray:

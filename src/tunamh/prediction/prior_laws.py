@@ -27,11 +27,11 @@ from ..priors.laws import (
 from ..priors.mixtures import EACH, HORSESHOE, Mixture
 
 
-def coefficients(base: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-    """(draws, coefficients) of a regression's prior."""
+def coefficients(base: Any, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(draws, coefficients) of a regression's prior, and (draws, scales) of the unknown scales of curves and groups."""
     own, names = base.coefficient_prior, base.row_layout.names
     if isinstance(own, ReadyCorrelated):
-        return own.mean + np.linalg.solve(own.root, rng.standard_normal((len(own.mean), n))).T
+        return own.mean + np.linalg.solve(own.root, rng.standard_normal((len(own.mean), n))).T, np.empty((n, 0))
     if not isinstance(own, ReadyIndependent):
         raise NotApplicable(
             f"draws from the prior {base.prior!r} are not possible, because it is your own density: set a prior "
@@ -39,23 +39,27 @@ def coefficients(base: Any, n: int, rng: np.random.Generator) -> np.ndarray:
         )
     mixture = own.mixture
     if mixture is None or mixture.arrangement == EACH:
-        return draws_from(own.laws, n, rng, names=names)
+        return draws_from(own.laws, n, rng, names=names), np.empty((n, 0))
     flat = np.isinf(mixture.fixed_variance) & ~mixture.mixed
     if flat.any():
         raise NotApplicable(
             f"the prior of {names[int(np.argmax(flat))]} is flat, so tunamh cannot draw from it: set a proper prior."
         )
-    variance = np.where(mixture.mixed, _variances(mixture, n, rng), mixture.fixed_variance)
-    return mixture.mean + np.sqrt(variance) * rng.standard_normal(variance.shape)
+    of_mixture, scales = _variances(mixture, n, rng)
+    variance = np.where(mixture.mixed, of_mixture, mixture.fixed_variance)
+    return mixture.mean + np.sqrt(variance) * rng.standard_normal(variance.shape), scales
 
 
-def _variances(mixture: Mixture, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Squares of half-Cauchy numbers for the horseshoe, of a half-Student-t number for each group of others."""
+def _variances(mixture: Mixture, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Squares of half-Cauchy numbers for the horseshoe, of a half-Student-t number for each group of others.
+
+    The second value are the scales of groups; a model with a horseshoe has no place for its scales.
+    """
     own, d = mixture.numbers, len(mixture.mixed)
     if mixture.arrangement == HORSESHOE:
-        return np.square(rng.standard_cauchy((n, d)) * own.width * rng.standard_cauchy((n, 1)))
+        return np.square(rng.standard_cauchy((n, d)) * own.width * rng.standard_cauchy((n, 1))), np.empty((n, 0))
     scales = np.asarray(own.width) * rng.standard_t(np.asarray(own.df), (n, len(own.df)))
-    return mixture.variances_at(np.square(scales))
+    return mixture.variances_at(np.square(scales)), np.abs(scales)
 
 
 def draws_from(laws: Laws, n: int, rng: np.random.Generator, *, names: list[str], positive: bool = False) -> np.ndarray:

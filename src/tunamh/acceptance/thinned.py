@@ -189,12 +189,16 @@ class TunaMH:
     def for_gap(cls, kappa: float, *, paper: bool = False) -> TunaMH:
         """Return the test whose spectral gap is at least ``kappa`` times the gap of full-data MH.
 
-        ``paper=True`` uses the formula of the paper; its ``chi`` is 13 to 15 times larger than that of theorem C.
+        The formula is theorem C of docs/spec.md. ``paper=True`` uses the formula of Zhang, Cooper and De Sa (2020); its
+        ``chi`` is 13 to 15 times larger.
         """
         return cls(chi=chi_for_gap(number_between("kappa", kappa, 0, 1), paper=flag("paper", paper)))
 
     def thinning(self, n_rows: int) -> Thinning:
-        """Return the parameters of the compiled test. If ``chi`` is None, it is 0 until warm-up chooses it."""
+        """Return the parameters of the compiled test for a target with ``n_rows`` rows.
+
+        If the ``chi`` of the test is None, the result has ``chi = 0`` until warm-up chooses a value.
+        """
         return Thinning(gamma=0.5, chi=self.chi or 0.0, limit=_limit(self.full_share * n_rows))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
@@ -255,8 +259,9 @@ class MHSS:
 class FactorizedMH:
     """Exact factorised test: it accepts with probability ``min(1, rho) prod_i exp(-max(0, rise_i))``.
 
-    ``rise_i`` is the energy difference of row ``i``; ``rho`` has the prior, the proposal ratio and the Taylor part. The
-    first row that rejects ends the step.
+    ``rise_i`` is the energy difference of row ``i``, and ``c_i M`` is its bound; ``C M`` is the sum of these bounds.
+    ``rho`` is the product of the prior ratio, the proposal ratio and the Taylor part. The first row that rejects ends
+    the step.
 
     Without a control variate this is FMH, or TFMH with truncation. With a Taylor expansion of order k it is SMH-k
     (Cornish et al. 2019): ``sample(target, test=FactorizedMH(), control=Taylor(order=2))``.

@@ -214,16 +214,21 @@ class GaussianMixture(Target):
         )
 
     def search_starts(self) -> list[np.ndarray]:
-        """Return starting points off the line of symmetry. On the line the search would stop at the saddle point."""
+        """Return initial values for the search for a mode, with ``t2`` different from 0.
+
+        The posterior is symmetric about the line ``t2 = 0``, and a search that starts there would stop at a saddle
+        point.
+        """
         return [np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)]
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
         return np.clip(theta, -self.box, self.box)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Return energy, gradient and Hessian of the data at ``theta``.
+        """Return the sum of the energies of all rows at ``theta``, with its gradient and Hessian.
 
-        Section 3.2 of docs/spec.md has the formulas; the second derivative of the paper is corrected there.
+        Section 3.2 of docs/spec.md has the formulas. The second derivative with respect to ``t2`` in the TunaMH paper
+        (Zhang, Cooper and De Sa 2020) has an error; section 4 there describes it.
         """
         s2 = self.variance
 
@@ -249,7 +254,7 @@ class GaussianMixture(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Return the expansion of order 1.
+        """Return a target with the same posterior and a Taylor expansion of order 1; other orders raise an error.
 
         It uses Euclidean distances and the bound on the spectral norm of the Hessian in section 3.2 of docs/spec.md.
         """
@@ -291,7 +296,10 @@ class GaussianMixture(Target):
         return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row the largest energy inside the box and the range of its energies, with temper."""
+        """Return two arrays (N,): upper bounds of each row's energy, and of the range of its energies, inside the box.
+
+        Both include ``temper``.
+        """
         farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
         return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 

@@ -81,7 +81,7 @@ class Beta(BaseFamily):
         return OfMean(self.link.mean, shares)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``logit y`` at the mean ``m``.
+        """Return the variance of ``logit y`` for a row with the mean ``m = mean``.
 
         It is ``trigamma(m precision) + trigamma((1 - m) precision)``.
         """

@@ -146,8 +146,8 @@ class FiniteProblem:
     def of(cls, target: Any, points: np.ndarray, proposal: np.ndarray) -> FiniteProblem:
         """Make a finite problem whose states are ``points``.
 
-        Its energies, bounds and distances are computed by the compiled code of ``target``. ``proposal`` is the matrix
-        of proposal probabilities.
+        The compiled code of ``target`` computes the energies, bounds and distances at these points. ``proposal`` is the
+        matrix (K, K) of proposal probabilities.
         """
         model = target.model()
         points = np.array(points, dtype=np.float64)
@@ -185,7 +185,7 @@ class FiniteProblem:
 
 
 def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
-    """Return the exact transition matrix of a chain with the proposal ``problem.proposal`` and the test ``test``."""
+    """Return the exact transition matrix (K, K) of a chain with the proposal ``problem.proposal`` and this test."""
     K = problem.proposal.shape[0]
     T = np.zeros((K, K))
     for here in range(K):
@@ -197,7 +197,7 @@ def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
 
 
 def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> float:
-    """Return the exact probability that ``test`` accepts the move ``here -> there``."""
+    """Return the exact probability that ``test`` accepts the move from state ``here`` to state ``there``."""
     if problem.proposal[there, here] == 0 or problem.log_prior[there] == -np.inf:
         return 0.0
     return test.finite_acceptance(problem, here, there)

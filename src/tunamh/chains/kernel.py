@@ -209,12 +209,15 @@ class Kernel(ABC):
         return ()
 
     def prepare(self, target: Any) -> Any:
-        """Return the target in the form that the kernel needs: the same posterior, possibly in other coordinates."""
+        """Return the target in the form that the kernel needs.
+
+        It has the same posterior, possibly in other coordinates.
+        """
         return target
 
     @abstractmethod
     def bind(self, target: Any) -> ReadyKernel:
-        """Return the kernel bound to a target. Raises `NotApplicable` if it does not fit the target."""
+        """Return the kernel, compiled for this target. Raises `NotApplicable` if it does not fit the target."""
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
         """Return the exact transition matrix on a finite problem.

@@ -48,7 +48,7 @@ class Evidence:
         return factor, factor * float(np.hypot(self.se, other.se))
 
     def add_to(self, result: Any) -> None:
-        """Store the evidence in the attributes of a result, so that `tunamh.compare` can use it."""
+        """Store the evidence in the attributes of ``result``, so that `tunamh.compare` can use it."""
         result["posterior"].attrs[_ATTRIBUTE] = json.dumps(asdict(self))
 
     @classmethod

@@ -111,7 +111,9 @@ class ReadyPrior(ABC):
 
 
 class Prior(ShellWord, ABC):
-    """Base class of the priors of coefficients. The user makes a prior; the method `bind` makes it ready for a target.
+    """Base class of the priors of coefficients.
+
+    The user makes a prior; its method ``bind`` makes it ready for a target.
     """
 
     def by_column(self) -> dict[str, Any]:
@@ -139,7 +141,7 @@ class Prior(ShellWord, ABC):
 
     @abstractmethod
     def bind(self, dim: int) -> ReadyPrior:
-        """Return the prior for a target with ``dim`` parameters."""
+        """Return the prior in the form that compiled code reads, for a target with ``dim`` parameters."""
 
 
 @part(LogPrior)

@@ -57,7 +57,7 @@ class Proposal:
     """Base class of all proposals. A proposal is an immutable object; ``bind`` compiles it for a target."""
 
     def bind(self, space: Space) -> ReadyProposal:
-        """Return the proposal bound to a target. Raises `NotApplicable` if it does not fit the target."""
+        """Return the proposal, compiled for this target. Raises `NotApplicable` if it does not fit the target."""
         raise NotApplicable(
             f"{type(self).__name__} has no bind(space), by which a proposal is made ready for a target."
         )

@@ -251,7 +251,7 @@ class Target(Value):
 
     @cached_property
     def total_bound(self) -> float:
-        """Return the sum ``C = sum_i c_i`` of the bounds of all rows."""
+        """Return ``C``, the sum of the bounds ``c_i`` of all rows (see `c`)."""
         if self.gathered is not None:
             return self.gathered.total
         with np.errstate(over="ignore"):  # infinity is allowed: such a target serves tests without bounds
@@ -274,8 +274,8 @@ class Target(Value):
 
         It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision.
 
-        If the model is right, the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row
-        ``i``.
+        The reason: if the model is right, the Fisher information equals the mean squared gradient, and ``c_i`` bounds
+        the gradient of row ``i``.
         """
         squares = float(np.dot(self.c, self.c)) if self.gathered is None else self.gathered.squares
         trace = squares / self.temper + float(self._prior.precision.sum())
@@ -296,7 +296,9 @@ class Target(Value):
 
     @property
     def non_gaussianity(self) -> float:
-        """Return a number from 0 to 1: how far the posterior may be from a normal distribution. 1 if nothing is known.
+        """Return a number from 0 to 1: how far the posterior may be from a normal distribution.
+
+        It is 1 if nothing is known about this.
         """
         return 1.0
 
@@ -311,7 +313,10 @@ class Target(Value):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return a short hash of the shape, of the sum of the bounds and of up to 1000 rows spread over the data."""
+        """Return a short hash of the data.
+
+        It is computed from the shape, from the sum of the bounds, and from up to 1000 rows spread over the data.
+        """
         spread = self.rows[:: max(1, self.n_rows // 1000)]
         digest = hashlib.blake2b(np.ascontiguousarray(spread).tobytes(), digest_size=8)
         digest.update(repr((self.rows.shape, self.total_bound)).encode())
@@ -408,8 +413,7 @@ class Target(Value):
         return np.empty((0, self.dim))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Return points (k, d) near further modes. The search that has found the mode ``known`` may have missed them.
-        """
+        """Return points (k, d) near modes that the search may have missed when it found the mode ``known``."""
         return np.empty((0, self.dim))
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
@@ -421,7 +425,9 @@ class Target(Value):
         return np.array([-self._prior.log_prior(point, self._prior.hyper) for point in points])
 
     def samples(self) -> Iterator[Target]:
-        """Yield targets on random samples of the rows, from small to large. Row weights make them represent all rows.
+        """Yield targets on random samples of the rows, from small to large samples.
+
+        The weights of the rows are multiplied so that a sample represents all rows.
         """
         return iter(())
 

@@ -246,16 +246,16 @@ class GLM(Regression):
     def without_rows(self, numbers: Any) -> GLM:
         """Return the regression without some rows, without reading the other rows. The first row has number 0.
 
-        The remaining rows are numbered again. tunamh subtracts the sums of the removed rows, which causes only rounding
-        errors. (For files, `tunamh.forget` does not subtract: it reads the files again.)
+        The remaining rows are numbered again from 0. The regression keeps sums over the rows; tunamh subtracts the part
+        of the removed rows, which causes only rounding errors. (For files, `tunamh.forget` does not subtract: it reads
+        the files again.)
         """
         from .grown import without_rows
 
         return without_rows(self, numbers)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """Return the same regression with ``origin``, a description of its data source. Results keep this description.
-        """
+        """Return the same regression with ``origin``, a description of its data source, which results keep."""
         return self._with(origin=origin)
 
     @property
@@ -348,19 +348,22 @@ class GLM(Regression):
         return proved_proper(self, expanded, away)
 
     def model_warnings(self) -> list[str]:
-        """Return warnings to show before the regression is sampled."""
+        """Return warnings about the model, a list of sentences. `sample` shows them before it starts."""
         return list(model_warnings(self))
 
     # ------------------------------------------------------------------------------------------- normalised densities
 
     def refuse_without_constants(self) -> None:
-        """Raise an error if a prior is improper, or if a constant of the joint density is not known."""
+        """Raise an error if the normalising constant of the prior or of the likelihood is not known.
+
+        It is not known for an improper prior. `tunamh.evidence` needs all these constants.
+        """
         refuse_without_density(self)
 
     def log_joint(self, point: np.ndarray) -> float:
         """Return the log likelihood of all rows plus the log prior density, with all constants.
 
-        ``point`` and the density of the prior are in the chain's coordinates.
+        ``point`` is in the chain's coordinates (see `to_user`), and the prior density is that of these coordinates.
         """
         return log_likelihood(self, point) + log_prior_at(self, point)
 
@@ -488,9 +491,10 @@ class GLM(Regression):
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
-        """Return a regression of the distinct rows, with weights; None if there are few duplicates.
+        """Return a regression with the same posterior, in which equal rows are one row with a weight.
 
-        It has the same posterior."""
+        The result is None if there are few equal rows.
+        """
         found = distinct(self.observations)
         if found is None:
             return None
@@ -502,8 +506,7 @@ class GLM(Regression):
         )
 
     def highest_order(self) -> int:
-        """Return the highest order of a Taylor expansion whose remainder is bounded in every row; 0 if there is none.
-        """
+        """Return the highest order of a Taylor expansion whose remainder is bounded in every row; otherwise 0."""
         of = self.terms
         if of.known_order is not None:
             return of.known_order

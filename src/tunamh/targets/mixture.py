@@ -270,11 +270,11 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 1, centre, at_centre, remainders=remainders, bounds=bounds_in_general(1))
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
-        """Return the target with lower bounds of the likelihood, as FlyMC needs it.
+        """Return a target with the same posterior and with lower bounds of the likelihood, as `FlyMC` needs it.
 
-        The bound of row ``i`` is ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]`` with
-        ``u = theta - t0``. ``U2bar_i`` is the bound of `hessian_norm_bounds`; ``t0`` is the centre; without a centre it
-        is 0.
+        The bound of row ``i`` is ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]`` with ``u = theta
+        - t0``. ``U_i`` is the energy for ``temper = 1``, and ``U2bar_i`` is its number in `hessian_norm_bounds`. ``t0``
+        is ``centre``, or 0 if this is None.
         """
         centre = np.zeros(2) if centre is None else centre
         if np.abs(centre).max() > self.box:
@@ -287,9 +287,9 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 2, centre, at_centre, remainders=remainders, bounds=NO_BOUNDS)
 
     def hessian_norm_bounds(self) -> np.ndarray:
-        """Return for each row a bound on the spectral norm of the Hessian of the energy, without temper.
+        """Return one number for each row: a bound of the spectral norm of its energy's Hessian, for ``temper = 1``.
 
-        The bound is that of section 3.2 of docs/spec.md.
+        Section 3.2 of docs/spec.md proves the bound.
         """
         s2, box = self.variance, self.box
         near = (np.abs(self.rows[:, 0]) + box) / (2 * s2)

@@ -136,7 +136,9 @@ class BaseFamily(ABC):
         return self
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
-        """Return the rows for a family of labels, if ``y`` has numbers of successes and ``trials`` numbers of trials.
+        """Return the rows for a family of labels.
+
+        The responses in ``found`` are numbers of successes; ``trials`` has the numbers of trials.
         """
         raise NotImplementedError
 

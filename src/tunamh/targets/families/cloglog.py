@@ -124,8 +124,8 @@ def hit_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 class Cloglog(LinearInLabel):
     """Regression of a 0/1 response with the complementary log-log link: ``P(y = 1) = 1 - exp(-e^eta)``.
 
-    The energy (negative log-likelihood) of a row is ``f = y g(eta) + (1-y) e^eta`` with
-    ``g(eta) = -log(1 - exp(-e^eta))``. It is linear in ``y``. `hit_derivatives` has the derivatives of ``g``.
+    The energy (negative log-likelihood) of a row is ``f = y g(eta) + (1-y) e^eta`` with ``g(eta) = -log(1 -
+    exp(-e^eta))``. It is linear in ``y``.
     """
 
     fractions: bool = field(default=False, repr=False, kw_only=True)

@@ -112,8 +112,7 @@ class Gaussian(ResidualFamily):
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return zero for each row: the Taylor expansion of order 2 has no remainder, because the energy is quadratic.
-        """
+        """Return zero for each row: the energy is quadratic, so its Taylor expansion of order 2 has no remainder."""
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:

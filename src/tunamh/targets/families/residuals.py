@@ -69,9 +69,9 @@ class ResidualFamily(ErrorScale, Family):
         return y
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether the energy of a row is unbounded for large and for small predictors.
+        """Return two boolean arrays: does the energy ``f`` of each row go to infinity as ``eta`` goes to +- infinity?
 
-        It is unbounded for both.
+        ``eta`` is the linear predictor. All values are True, because ``f`` grows with the absolute residual.
         """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 

@@ -15,17 +15,19 @@ The words of this page:
 
 | you add | its task | you write | you pass it to |
 |---|---|---|---|
-| family | energy of a row, given its predictor | `FamilyEnergy`, `FamilyRise`, a `Family` | ``GLM(X, y, family)`` |
+| family | energy of a row, given its linear predictor | `FamilyEnergy`, `FamilyRise`, a `Family` | ``GLM(X, y, family)`` |
 | prior | log density of the parameters | ``log_prior(theta)``, a `Prior` | ``GLM(X, y, family, prior=...)`` |
 | proposal | the next state and its Hastings factor | `Propose`, a `Proposal` | ``sample(target, proposal=...)`` |
 | test | accept or reject, with which rows | `Decide`, an `AcceptanceTest` | ``sample(target, test=...)`` |
 | kernel | one exact step of the chain | `Step`, a `Kernel` | ``sample(target, kernel=...)`` |
 | source | the rows, block by block | ``map(function)``, a `Source` | ``GLM(source, family=...)`` |
 
-A family -------- ``f(eta, y)`` is minus the log likelihood of one row as a function of its linear predictor ``eta``.
-The bounds of tunamh come from the suprema of the derivatives of ``f``, or from upper bounds of these suprema; prove
-them in the docstring. They may be infinite. Minibatches need a finite bound of the first derivative or, with
-``Taylor(order=k)``, of derivative number ``k + 1``. `tunamh.check_bounds` looks for a mistake. ::
+A family
+--------
+``f(eta, y)`` is minus the log likelihood of one row as a function of its linear predictor ``eta``. The bounds of
+tunamh come from the suprema of the derivatives of ``f``, or from upper bounds of these suprema; prove them in the
+docstring. They may be infinite. Minibatches need a finite bound of the first derivative or, with ``Taylor(order=k)``,
+of derivative number ``k + 1``. `tunamh.check_bounds` looks for a mistake. ::
 
     @part(FamilyEnergy)
     def energy(n, eta, y, hyper, out):                  # out[:n] = f(eta, y)
@@ -80,7 +82,9 @@ exact for any step size, if the Hastings factor is right. ::
         def bind(self, space):                          # space.dim, space.states, space.precision_trace
             return ReadyProposal(propose, fixed([step]), tuned=True, acceptance=0.25)
 
-A test ------ ``log_rho`` is the part of the log acceptance ratio that needs no rows: prior, proposal and Taylor part.
+A test
+------
+``log_rho`` is the part of the log acceptance ratio that needs no rows: prior, proposal and Taylor part.
 ``distance`` is ``M(theta, prop)``, with ``|U_i(prop) - U_i(theta)| <= c_i M``. If a choice of the test depends on the
 move, it must depend on a symmetric function of (theta, prop). ::
 
@@ -106,8 +110,10 @@ move, it must depend on a symmetric function of (theta, prop). ::
 ``supply=target.supply``; `draw_rows` then draws rows with probabilities ``c_i / C``. Check that the test is exact by
 `tunamh.theory.transition_matrix` and `tunamh.theory.detailed_balance_error` before you trust a simulation.
 
-A kernel -------- A kernel makes a whole step of the chain: it changes the state in the array ``place.here``, and must
-leave the posterior invariant. `InTurn` lets kernels take turns, `MetropolisHastings(proposal, test)` is one of them.
+A kernel
+--------
+A kernel makes a whole step of the chain: it changes the state in the array ``place.here``, and must leave the posterior
+invariant. `InTurn` makes one step of each of several kernels. `MetropolisHastings(proposal, test)` is a kernel.
 docs/kernels.md has a complete example with its enumeration. ::
 
     @part(Step)

@@ -163,7 +163,7 @@ def _equal_terms(knobs, mean_move_bound):
 class TunaMH:
     """Exact minibatch test of Zhang, Cooper and De Sa (NeurIPS 2020).
 
-    The paper prints the proposal ratio inverted; tunamh uses the correct ratio. In the parameters, ``C M`` is the sum
+    Their paper prints the proposal ratio inverted; tunamh uses the correct ratio. In the parameters, ``C M`` is the sum
     of the bounds ``c_i M`` on the energy differences of all rows in a move.
 
     Parameters

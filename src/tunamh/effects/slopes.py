@@ -60,8 +60,10 @@ def slopes(
         A table like that of `tunamh.predictions`; the columns ``variable`` and ``slope`` give the column and the kind
         of slope.
 
-    Notes ----- The derivative is ``(8 (f(x + h) - f(x - h)) - f(x + 2h) + f(x - 2h)) / (12 h)``; ``f(x)`` is the mean
-    of the response if the column has the value ``x``. The error is about ``h^4 f'''''(x) / 30``. The step ``h`` is a
+    Notes
+    -----
+    The derivative is ``(8 (f(x + h) - f(x - h)) - f(x + 2h) + f(x - 2h)) / (12 h)``; ``f(x)`` is the mean of the
+    response if the column has the value ``x``. The error is about ``h^4 f'''''(x) / 30``. The step ``h`` is a
     thousandth of the column's standard deviation, or a thousandth of the absolute value of ``x`` if that is smaller.
 
     Examples

@@ -23,7 +23,7 @@ class Supply(NamedTuple):
     """The object that draws rows at random for a test or kernel.
 
     ``refill`` is the compiled function that fills a buffer with row numbers in advance. ``law`` has the numbers from
-    which it draws them: they contain the probabilities of the rows. ``pool`` is None if all rows are in memory;
+    which it draws them; these contain the probabilities of the rows. ``pool`` is None if all rows are in memory;
     otherwise it has the rows that were read in advance.
     """
 

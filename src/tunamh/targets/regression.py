@@ -141,7 +141,9 @@ class Regression(Target):
         )
 
     def on_rows(self, index: np.ndarray) -> Self:
-        """Return the target on the rows with the numbers ``index``. Their weights are multiplied to represent all rows.
+        """Return the target on the rows with the numbers ``index``, which represent all rows.
+
+        Their weights are multiplied by the number of all rows over the number of these rows.
         """
         rows = self.observations.take(index).weighted_up(self.n_rows / len(index))
         return self.on_observations(rows, known_columns=self.columns)

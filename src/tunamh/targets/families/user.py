@@ -133,8 +133,9 @@ def family(
 ) -> Any:
     """Make your own family from one Python function that returns minus the log-likelihood of a row.
 
-    Parameters ---------- energy : function ``energy(eta, y)``, ``energy(eta, zeta, y)``, or with up to eight linear
-    predictors
+    Parameters
+    ----------
+    energy : function ``energy(eta, y)``, ``energy(eta, zeta, y)``, or with up to eight linear predictors
         Use functions of NumPy and `scipy.special`; the energy must be smooth and without branches. Numba compiles it
         for the chains. Interval arithmetic gives its derivatives and their proved bounds. ``eta`` is ``x.theta``. Each
         further argument before ``y`` is a parameter that is the same for all rows, or ``z.gamma`` with ``GLM(...,

@@ -15,7 +15,7 @@ The words of this page:
 
 | you add | its task | you write | you pass it to |
 |---|---|---|---|
-| family | energy of a row, given a linear predictor | `FamilyEnergy`, `FamilyRise`, a `Family` | ``GLM(X, y, family)`` |
+| family | energy, given the linear predictor | `FamilyEnergy`, `FamilyRise`, a `Family` | ``GLM(X, y, family)`` |
 | prior | log density of the parameters | ``log_prior(theta)``, a `Prior` | ``GLM(X, y, family, prior=...)`` |
 | proposal | the next state and its Hastings factor | `Propose`, a `Proposal` | ``sample(target, proposal=...)`` |
 | test | accept or reject, with which rows | `Decide`, an `AcceptanceTest` | ``sample(target, test=...)`` |

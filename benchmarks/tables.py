@@ -133,8 +133,8 @@ def demo_regression() -> str:
     r = results("regression")
     return (
         f"`make demo`, two cores ({r['machine']}, {r['date']}): {r['rows']:,} rows, {r['columns']} columns, set-up "
-        f"{r['setup']:.1f} s, then {r['draws']:,}\ndraws worth {r['effective']:,.0f} independent ones in "
-        f"{r['sampling']:.2f} s. All of these draws together looked at\n{r['rows_touched']:,.0f} rows: "
+        f"{r['setup']:.1f} s, then {r['draws']:,}\ndraws ({r['effective']:,.0f} effective draws) in "
+        f"{r['sampling']:.2f} s. All of these draws together read\n{r['rows_touched']:,.0f} rows: "
         f"{r['rows_touched'] / r['rows']:.3f} passes over the data."
     )
 
@@ -196,7 +196,7 @@ def first_minute() -> str:
         compiling = sum(own for own, _ in functions.values())
         seconds = [first["import"][1], first["call"][1], compiling, found["again"]["call"][1]]
         rows.append([name, *(f"{value:.1f}" for value in seconds), str(len(functions))])
-    columns = ["seconds of the processor", "import", "first call", "of it compiling", "next call", "functions compiled"]
+    columns = ["CPU seconds", "import", "first call", "of it compiling", "next call", "functions compiled"]
     return f"(`benchmarks/first_minute.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
@@ -213,8 +213,9 @@ def effects() -> str:
         ]
         for one in report["questions"]
     ]
-    columns = ["question", "seconds", "seconds by a pass per draw", "stated error (sd)", "true error (sd)"]
-    told = f"{report['rows']:,} rows x {report['columns']}; the fit took {report['fit']:.1f} s of the processor"
+    columns = ["question", "seconds", "seconds, if every draw read all rows"]
+    columns += ["reported error (posterior sd)", "true error (posterior sd)"]
+    told = f"{report['rows']:,} rows x {report['columns']}; the fit took {report['fit']:.1f} CPU seconds"
     return f"({told}; `benchmarks/effects.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 

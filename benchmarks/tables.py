@@ -240,7 +240,7 @@ def gpu() -> str:
 def census() -> str:
     """Memory and set-up of the census data, categories as codes and as 0/1 columns."""
     labels = {"codes": "categories as codes", "dense": "0/1 columns, float64"}
-    columns = ["", "design, MB", "packed rows, MB", "most memory held, MB", "set-up, s", "of the processor, s"]
+    columns = ["", "design, MB", "packed rows, MB", "most memory held, MB", "set-up, s", "set-up, CPU s"]
     rows = []
     for design, found in results("census")["designs"].items():
         memory = [number(found[key] / 1e6) for key in ("design_bytes", "packed_bytes", "peak_bytes")]
@@ -342,7 +342,8 @@ def fit_checks() -> str:
         f"Data sets of {report['rows']} rows, simulated from a model that is right and whose parameters are known\n"
         f"(`benchmarks/fit_checks.py`; {_measured_with(report)}):\n\n"
         + markdown(["family", "anything looks wrong", "single checks with p < 0.05"], right)
-        + f"\n\nAnd with defects, of {report['rows']} rows each:\n\n"
+        + "\n\nThe next table shows how often the checks found a defect. "
+        + f"Each data set has {report['rows']} rows:\n\n"
         + markdown(["defect", "found"], wrong)
     )
 
@@ -577,16 +578,17 @@ def living_data() -> str:
         results("living"),
         {name: results(name) for name in ("living_drift", "living_drift_today", "living_still")},
     )
-    table = markdown(["", "the next day", "all rows afresh"], living.shown(report))
+    table = markdown(["", "one new file", "all files, without a cache"], living.shown(report))
     about = (
         f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): {report['days']} files of "
-        f"{report['rows']:,} rows and ten columns,\none a day, with coefficients that drift. Seconds of the processor."
+        f"{report['rows']:,} rows and ten columns,\none a day, with coefficients that drift. The seconds are CPU seconds."
         + (f"\n({report['note'].capitalize()}.)" if "note" in report else "")
     )
     whole = (
-        f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB beside {report['data_bytes'] / 1e6:,.0f} MB of files. "
-        "Nights in a row, and how often a row was read on average,\nwith what chains read (eight, four: the rows per "
-        "step at which the centre moved; with eight, small files run out of kept rows):"
+        f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB; the files take {report['data_bytes'] / 1e6:,.0f} MB. "
+        "The next table shows sequences of nightly runs, and how often a row was read on average, the rows that the "
+        "chains\nread included. (\"Eight\" and \"four\": the centre moved if a step read more than so many rows. With "
+        "eight and small files,\nthe cache does not have enough rows for the chains.)"
     )
     columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
     columns += ["p of chi-squared"]
@@ -613,10 +615,10 @@ def questions_from_files() -> str:
     report = results("questions_from_files")
     rows = [[one["question"], f"{one['seconds']:,.0f}", f"{one['MiB']:,.0f}"] for one in report["questions"]]
     told = f'{report["rows"]:,} rows in a Parquet file of {report["bytes"] / 1e9:.1f} GB, `memory="200MB"`'
-    columns = ["", "seconds of the processor", "largest memory so far, MiB"]
+    columns = ["", "CPU seconds", "largest memory so far, MiB"]
     return (
         f"({told}; `benchmarks/questions_from_files.py`; {_measured_with(report)})\n\n{markdown(columns, rows)}\n\n"
-        f"A pass per draw would take {report['per_draw'] / 3600:,.1f} hours of the processor for the comparison."
+        f"If every draw read all rows, the comparison would take {report['per_draw'] / 3600:,.1f} CPU hours."
     )
 
 
@@ -630,8 +632,8 @@ def dose_response() -> str:
     other, of = report["nuts"], report["machine"]
     rows.append(["NUTS (NumPyro)", f"{other['rows']:,}", "", f"{other['rows']:,} at a time", "", number(other["rate"])])
     about = (
-        f"`benchmarks/dose_response.py` ({of['processor']}, {of['date']}): the model above, one chain. Seconds of the "
-        "processor; effective draws\nof the worst parameter, without set-up and warm-up."
+        f"`benchmarks/dose_response.py` ({of['processor']}, {of['date']}): the model above, one chain. All seconds "
+        "are CPU seconds.\nThe effective draws are those of the parameter with the fewest, without set-up and warm-up."
     )
     return f"{about}\n\n{markdown(columns, rows)}"
 

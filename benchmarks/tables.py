@@ -426,6 +426,9 @@ def laplace_and_psis() -> str:
     return f"(`benchmarks/laplace_psis.py`; {_measured_with(report)})\n\n" + markdown(laplace_psis.COLUMNS, rows)
 
 
+_NO_PASSES = "The time of the passes is not included."
+
+
 def rows_from_disk() -> str:
     """Time, rows and memory as the number of rows on disk grows; steps from a pool and in memory."""
     report = results("rows_from_disk")
@@ -456,8 +459,8 @@ def rows_from_disk() -> str:
                 f"{found['peak memory, MB']:,.0f} MB",
             ]
         )
-    steps = "; ".join(
-        f"{found['batch']} rows {found['pool']:.1f} microseconds ({found['ratio']:.2f} of the time with rows in memory)"
+    steps = ", ".join(
+        f"{found['pool']:.1f} microseconds for {found['batch']} rows ({found['ratio']:.2f} of the time with rows in memory)"
         for found in report["steps"]
     )
     told = (
@@ -466,7 +469,7 @@ def rows_from_disk() -> str:
         f"(`benchmarks/rows_from_disk.py`; {_measured_with(report)}; shared machine, load {report['load']:.0f} at the "
         f"start):"
     )
-    return f"{told}\n\n{markdown(columns, rows)}\n\nTime of a step with gathered rows, while some are left: {steps}."
+    return f"{told}\n\n{markdown(columns, rows)}\n\nA step that uses gathered rows takes {steps}. {_NO_PASSES}"
 
 
 def flights() -> str:
@@ -551,7 +554,8 @@ def evidence_by_importance() -> str:
 
 def evidence_coverage() -> str:
     report = results("evidence_coverage")
-    columns = ["200 seeds, beside quadrature", "stated error", "sd of error / stated error", "within 2", "acceptance"]
+    columns = ["200 seeds, compared with quadrature", "reported standard error"]
+    columns += ["sd of the errors / reported standard error", "errors within 2 standard errors", "acceptance"]
     rows = [
         [
             one["model"],
@@ -581,13 +585,13 @@ def living_data() -> str:
     table = markdown(["", "one new file", "all files, without a cache"], living.shown(report))
     about = (
         f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): {report['days']} files of "
-        f"{report['rows']:,} rows and ten columns,\none a day, with coefficients that drift. The seconds are CPU seconds."
-        + (f"\n({report['note'].capitalize()}.)" if "note" in report else "")
+        f"{report['rows']:,} rows and ten columns,\none a day, with coefficients that drift. "
+        "The seconds are CPU seconds." + (f"\n({report['note'].capitalize()}.)" if "note" in report else "")
     )
     whole = (
         f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB; the files take {report['data_bytes'] / 1e6:,.0f} MB. "
         "The next table shows sequences of nightly runs, and how often a row was read on average, the rows that the "
-        "chains\nread included. (\"Eight\" and \"four\": the centre moved if a step read more than so many rows. With "
+        'chains\nread included. ("Eight" and "four": the centre moved if a step read more than so many rows. With '
         "eight and small files,\nthe cache does not have enough rows for the chains.)"
     )
     columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]

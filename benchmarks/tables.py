@@ -460,7 +460,8 @@ def rows_from_disk() -> str:
             ]
         )
     steps = ", ".join(
-        f"{found['pool']:.1f} microseconds for {found['batch']} rows ({found['ratio']:.2f} of the time with rows in memory)"
+        f"{found['pool']:.1f} microseconds for {found['batch']} rows "
+        f"({found['ratio']:.2f} of the time with rows in memory)"
         for found in report["steps"]
     )
     told = (

@@ -324,10 +324,11 @@ def rare_events() -> str:
     levels = [f"{100 * level:g} %" for level in report["levels"]]
     quantiles = [[name, *(f"{value:.3f}" for value in values)] for name, values in report["quantiles"].items()]
     return (
-        f"{report['events']} events in {report['rows']:,} rows x {report['columns']}, logistic regression, flat prior, "
-        f"one core (`benchmarks/rare_events.py`;\n{_measured_with(report)}):\n\n{markdown(columns, rows)}\n\n"
-        f"Quantiles of the parameter that is furthest from Laplace's law, {report['parameter']}:\n\n"
-        + markdown(["", *levels], quantiles)
+        f"The data have {report['events']} events in {report['rows']:,} rows and {report['columns']} columns. "
+        "The model is a logistic regression with a flat prior, on one core "
+        f"(`benchmarks/rare_events.py`;\n{_measured_with(report)}):\n\n{markdown(columns, rows)}\n\n"
+        f"The next table has quantiles of the {report['parameter']}, the parameter whose posterior differs most from "
+        "Laplace's approximation:\n\n" + markdown(["", *levels], quantiles)
     )
 
 

@@ -1,8 +1,8 @@
 """Batch sizes, spectral gaps, and exact transition matrices of finite problems.
 
 For a finite problem the functions compute the exact acceptance probability of every move. The tests of tunamh compare
-the compiled code with these probabilities. Tests are passed as objects (`tunamh.TunaMH(chi=0.1)`); their method
-``finite_acceptance`` gives the acceptance probability.
+the compiled code with these probabilities. The argument ``test`` of a function is an acceptance test, such as
+``tunamh.TunaMH(chi=0.1)``; its method ``finite_acceptance`` returns the acceptance probability.
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ def invariance_error(transition: np.ndarray, law: np.ndarray) -> float:
 
 
 def stationary_law(transition: np.ndarray) -> np.ndarray:
-    """Return the stationary distribution of an irreducible transition matrix (K, K), an array (K,)."""
+    """Return the stationary distribution, an array (K,), of an irreducible transition matrix (K, K)."""
     K = transition.shape[0]
     equations = np.vstack([transition.T - np.eye(K), np.ones(K)])
     return np.linalg.lstsq(equations, np.append(np.zeros(K), 1.0), rcond=None)[0]

@@ -67,8 +67,8 @@ class MHMinibatch:
     batch : int
         Number of rows added at each stage.
     delta : float
-        The test adds rows until the Berry-Esseen error ``(6.4 E|X|^3 + 2 E|X|) / sqrt(b)`` is at most this number.
-        ``X`` are the standardised energy differences of the ``b`` rows in the subset.
+        The test adds rows at least until the Berry-Esseen error ``(6.4 E|X|^3 + 2 E|X|) / sqrt(b)`` is at most this
+        number. ``X`` are the standardised energy differences of the ``b`` rows in the subset.
     """
 
     batch: int = 100

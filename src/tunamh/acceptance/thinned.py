@@ -172,8 +172,8 @@ class TunaMH:
         A larger ``chi`` gives larger batches and faster convergence. The mean batch is ``chi C^2 M^2 + C M``. By
         default warm-up chooses ``chi`` so that the two terms are equal on average.
     full_share : float
-        If the mean batch exceeds this share of all rows, the step reads all rows in order, because that is cheaper. The
-        paper uses 1. With ``math.inf`` a step never reads all rows.
+        If the mean batch exceeds this share of all rows, the step reads all rows in order, because that is cheaper.
+        Their paper uses 1. With ``math.inf`` a step never reads all rows.
     """
 
     chi: float | None = None
@@ -260,8 +260,8 @@ class FactorizedMH:
     """Exact factorised test: it accepts with probability ``min(1, rho) prod_i exp(-max(0, rise_i))``.
 
     ``rise_i`` is the energy difference of row ``i``, and ``c_i M`` is its bound; ``C M`` is the sum of these bounds.
-    ``rho`` is the product of the prior ratio, the proposal ratio and the Taylor part. The first row that rejects ends
-    the step.
+    ``rho`` is the product of the prior ratio, the proposal ratio and the Taylor part. The test draws rows one after the
+    other; the first row that rejects ends the step.
 
     Without a control variate this is FMH, or TFMH with truncation. With a Taylor expansion of order k it is SMH-k
     (Cornish et al. 2019): ``sample(target, test=FactorizedMH(), control=Taylor(order=2))``.

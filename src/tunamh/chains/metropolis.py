@@ -94,7 +94,7 @@ def joined(proposal: ReadyProposal, test: ReadyTest) -> ReadyKernel:
 
 @dataclass(frozen=True)
 class MetropolisHastings(Kernel):
-    """Propose a state and accept or reject it, as ``sample(target, proposal=..., test=...)`` does.
+    """The kernel of ``sample(target, proposal=..., test=...)``: it proposes a state and accepts or rejects it.
 
     Parameters
     ----------

@@ -209,8 +209,8 @@ class MixedModel(GroupedParameters):
     def learned(self) -> LearnedLaw | None:
         """Return the normal approximation of common parameters and scales that was learned from moves of the effects.
 
-        The common parameters are the coefficients and the parameters of the family. Section 5q of docs/spec.md has the
-        method. None: Laplace's approximation is used instead.
+        The common parameters are the coefficients and the parameters of the family. Section 5q of docs/spec-groups.md
+        has the method. None: Laplace's approximation is used instead.
         """
         from .learned_law import learned_law  # which makes sweeps of such models
 
@@ -291,8 +291,8 @@ class MixedModel(GroupedParameters):
     def factors(self) -> list[Any]:
         """Return for each factor the numbers that a sweep reads, by their names.
 
-        A sweep updates all parameters and all group effects once. The numbers are, for example, the approximate mode
-        and the scale of every effect.
+        A sweep updates all parameters and all group effects once. The numbers are, for example, the approximate modes
+        of the effects.
         """
         own, at = self._hyper, int(self._hyper[0])
         starts = COMMON.views(own, at).factor_start.astype(int)

@@ -88,10 +88,12 @@ def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> 
     pandas.DataFrame
         One line for each row group, with the columns
 
-        - ``file`` and ``row_group``; - ``digest``: a checksum of the row group; - ``rows`` and ``forgotten``: the
-          numbers of rows that the posterior uses, and that it leaves out (`tunamh.forget`); - ``first`` and ``last``:
-          the first and the last update that used exactly these rows. If rows of the row group were forgotten, ``first``
-          is the first update without them.
+        - ``file`` and ``row_group``;
+        - ``digest``: a checksum of the row group;
+        - ``rows`` and ``forgotten``: the numbers of rows that the posterior uses, and that it leaves out
+          (`tunamh.forget`);
+        - ``first`` and ``last``: the first and the last update that used exactly these rows. If rows of the row group
+          were forgotten, ``first`` is the first update without them.
 
         ``attrs`` has the ``date`` of the update, the number of ``rows``, ``data`` (the fingerprint of the data, which
         the result of this run also has), and the conditions of `tunamh.forget`.

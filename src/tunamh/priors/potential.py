@@ -52,9 +52,9 @@ class ReadyPrior(ABC):
 
     @property
     def mixture(self) -> Mixture | None:
-        """If the coefficients are normal given unknown scales, return these scales; None for other priors.
+        """If the coefficients are normal given unknown scales, return what is known of these scales; otherwise None.
 
-        tunamh samples the scales and the coefficients in turn.
+        tunamh then samples the scales as well as the coefficients.
         """
         return None
 

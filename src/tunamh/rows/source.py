@@ -25,9 +25,9 @@ NOWHERE = -1
 class Factored(NamedTuple):
     """Columns of ``X`` of which the last ones are dummies (0 or 1) of factors, stored in a short form.
 
-    ``numbers`` (n, k) are the first k columns of ``X``. The other ``dim`` columns are the dummies. ``positions`` (n, F)
-    has, for each row and each of F factors, the number of the column of ``X`` that is 1; -1 means the reference level,
-    which has no column. With ``values`` (n, F) these columns have these values instead of 1.
+    ``X`` has ``dim`` columns. ``numbers`` (n, k) are the first k of them; the others are the dummies. ``positions`` (n,
+    F) has, for each row and each of F factors, the number of the column of ``X`` that is 1; -1 means the reference
+    level, which has no column. With ``values`` (n, F) these columns have these values instead of 1.
     """
 
     numbers: np.ndarray

@@ -53,10 +53,10 @@ class Tables(Protocol):
         """Return a block with the first rows. tunamh finds the names and types of the columns in it."""
 
     def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
-        """Apply ``function`` to every block, in order; only these columns are read.
+        """Apply ``function`` to every block and return an iterator of the results, in the order of the blocks.
 
-        ``columns=None`` means all columns. The function may run in other processes, so it must not refer to large data:
-        these would be copied to every process.
+        Only the columns named in ``columns`` are read (None: all columns). The function may run in other processes, so
+        it must not refer to large data: these would be copied to every process.
         """
 
 

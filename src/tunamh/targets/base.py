@@ -242,10 +242,11 @@ class Target(Value):
 
     @property
     def c(self) -> np.ndarray:
-        """Return the bound ``c_i`` of each row: ``|U_i(b) - U_i(a)| <= c_i M(a, b)`` for all parameters ``a``, ``b``.
+        """Return the bound ``c_i`` of each row: ``|U_i(b) - U_i(a)| <= c_i M(a, b)`` for all ``a`` and ``b``.
 
-        ``U_i`` is the energy (negative log-likelihood) of row ``i``, with temper and weight; ``M`` is the distance of
-        the target.
+        ``a`` and ``b`` are parameter vectors, and ``M`` is the distance of two parameter vectors that the target uses,
+        such as the Euclidean distance. ``U_i`` is the energy (negative log-likelihood) of row ``i``, with temper and
+        weight.
         """
         return self.rows[:, self._bound_column]
 
@@ -363,7 +364,7 @@ class Target(Value):
     def to_user(self, points: np.ndarray) -> np.ndarray:
         """Convert points (..., d) from the chain's coordinates to the user's parameters.
 
-        A chain may use other coordinates, such as the inverse of a scale, in which the rows need smaller bounds.
+        A chain may use other coordinates than the user, such as the inverse of a scale.
         """
         return points
 
@@ -390,7 +391,10 @@ class Target(Value):
 
     @property
     def reported(self) -> list[str]:
-        """Return the names of the user's parameters, as in `tunamh.summary`; one for each number of `to_user`."""
+        """Return the names of the user's parameters, as in `tunamh.summary`.
+
+        There is one name for each number that `to_user` returns.
+        """
         return [
             f"{name}{label}"
             for name, labels in self.variables

@@ -332,7 +332,8 @@ class GLM(Regression):
     def separating_direction(self) -> np.ndarray | None:
         """Return a direction (d,) in which the energy of no row ever rises; None if there is no such direction.
 
-        If there is one, the likelihood has no maximum, and with a flat prior the posterior is improper.
+        Only coefficients with a flat prior change in this direction. If there is such a direction, the posterior is
+        improper.
         """
         return separating_direction(self)
 
@@ -381,7 +382,7 @@ class GLM(Regression):
         """Look for modes of the posterior given a random sample of the rows, from many initial values.
 
         Return the modes that were found, an array (k, d). The search needs a family whose energies have quadratic upper
-        bounds; the array is empty for other families and for convex energies.
+        bounds, and no unknown scale. Otherwise, and for convex energies, the array is empty.
         """
         if self.convex or self.row_layout.form is not None or self.family.lower_bound is None:
             return super().candidates()

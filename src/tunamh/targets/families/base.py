@@ -220,10 +220,11 @@ class BaseFamily(ABC):
 
         The default priors use these two numbers (`tunamh.priors.default`).
 
-        For real responses they are the mean and the standard deviation; if the family models the logarithm of the
-        response, those of the logarithms. A robust family uses the median absolute deviation divided by 0.6745, if it
-        is not zero. For a family with a link the unit is 1. If ``y`` is only a sample, ``moments`` are the mean and the
-        standard deviation of all responses.
+        For real responses, the centre is the mean and the unit is the standard deviation. If the family models the
+        logarithm of the response, they are those of the logarithms. In a robust family, the unit is the median absolute
+        deviation divided by 0.6745, if this is not zero. For a family with a link, the unit is 1; the centre is the
+        logarithm of the mean for a log link, and 0 for other links. If ``y`` is only a sample, ``moments`` has the mean
+        and the standard deviation of all responses.
         """
         if self.responses is None:
             return Location(None, 1.0)

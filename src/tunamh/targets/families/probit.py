@@ -119,8 +119,8 @@ class Probit(LabelFamily):
         """Return an upper bound of the constant of order 2 of each row (docs/spec.md, section 5m).
 
         It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
-        ``f(eta)`` is the energy of the row. `second_order_near` computes it from the ends of the interval and the peak
-        of ``|f'''|``.
+        ``f(eta)`` is the energy of the row. `second_order_near` computes it from the derivatives at ``eta``, ``eta -
+        radius`` and ``eta + radius`` and from the peak of ``|f'''|``, if it is in between.
         """
         peaks = (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, peaks, _PROBIT_THIRD)

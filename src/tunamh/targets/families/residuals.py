@@ -71,7 +71,8 @@ class ResidualFamily(ErrorScale, Family):
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return two boolean arrays: does the energy ``f`` of each row go to infinity as ``eta`` goes to +- infinity?
 
-        ``eta`` is the linear predictor. All values are True, because ``f`` grows with the absolute residual.
+        ``eta`` is the linear predictor. The first array is for +infinity, the second for -infinity. All values are
+        True, because ``f`` grows with the absolute residual.
         """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 

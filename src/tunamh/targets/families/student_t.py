@@ -146,8 +146,8 @@ class StudentT(ResidualFamily):
         """Return an upper bound of the constant of order 2 of each row (docs/spec.md, section 5m).
 
         It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
-        ``f(eta)`` is the energy of the row. `second_order_near` computes it from the ends of the interval and the peaks
-        of ``|f'''|``.
+        ``f(eta)`` is the energy of the row. `second_order_near` computes it from the derivatives at ``eta``, ``eta -
+        radius`` and ``eta + radius`` and from the peaks of ``|f'''|`` in between.
         """
         most = self._third_at(_NEAR_PEAK)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)

@@ -533,7 +533,7 @@ def comparison_costs() -> str:
         seconds = [f"{one[key]:.1f} s" for key in ("fit", "loo", "compare", "evidence")]
         errors = [number(one[key], 2) for key in ("loo_subsampling_se", "plain_mean_se", "evidence_se")]
         rows.append([f"{one['model']}, {one['rows']:,} x {one['columns']}", *seconds, *errors])
-    return f"(`benchmarks/evidence.py`; processor seconds of all cores; {_measured_with(report)})\n\n" + markdown(
+    return f"(`benchmarks/evidence.py`; CPU seconds of all cores; {_measured_with(report)})\n\n" + markdown(
         columns, rows
     )
 

@@ -279,8 +279,9 @@ def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Ca
 
 @cache
 def correction_atoms() -> tuple[np.ndarray, np.ndarray]:
-    """Return a discrete distribution: a standard normal variable plus a draw from it is about logistic.
+    """Return a discrete distribution that turns a normal variable into a logistic one.
 
+    The sum of a standard normal variable and a draw from this distribution has approximately a logistic distribution.
     The result is two arrays: the values (symmetric about 0) and their probabilities. They are the non-negative least
     squares fit of ``sum_j p_j Phi(x - a_j)`` to the logistic distribution function, with values ``a_j`` 0.1 apart on
     [-15, 15]. The variance of the distribution is ``pi^2/3 - 1``. `tunamh.MHMinibatch` uses it.

@@ -169,11 +169,12 @@ class TunaMH:
     Parameters
     ----------
     chi : float, optional
-        A larger ``chi`` gives larger batches and faster convergence. The mean batch is ``chi C^2 M^2 + C M``. By
-        default warm-up chooses ``chi`` so that the two terms are equal on average.
+        A larger ``chi`` gives larger batches and faster convergence. The mean number of rows that a step draws (the
+        mean batch) is ``chi C^2 M^2 + C M``. By default warm-up chooses ``chi`` so that the two terms are equal on
+        average.
     full_share : float
-        If the mean batch exceeds this share of all rows, the step reads all rows in order, because that is cheaper.
-        Their paper uses 1. With ``math.inf`` a step never reads all rows.
+        If the mean batch exceeds this share of all rows, the step reads all rows in order, because that is cheaper. The
+        TunaMH paper uses 1. With ``math.inf`` a step never reads all rows.
     """
 
     chi: float | None = None

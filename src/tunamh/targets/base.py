@@ -273,7 +273,7 @@ class Target(Value):
     def precision_trace(self) -> float:
         """Return a rough value of the trace of the posterior precision.
 
-        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision.
+        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision; ``c_i`` is the bound of row ``i``.
 
         The reason: if the model is right, the Fisher information equals the mean squared gradient, and ``c_i`` bounds
         the gradient of row ``i``.

@@ -28,7 +28,7 @@ class OfCounts:
         refuse_where(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})", _advice(y) if wrong.any() else "")
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two boolean arrays: does the energy ``f`` of each row go to infinity as ``eta`` goes to +- infinity?
+        """Return two boolean arrays: does the energy of each row go to infinity as ``eta`` does, and as ``-eta`` does?
 
         ``eta`` is the linear predictor of the mean. The first array is for +infinity; it is True for all rows. The
         second array is for -infinity; it is True if the count is positive.

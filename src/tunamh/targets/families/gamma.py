@@ -107,7 +107,8 @@ class GammaLikelihood(OnePredictorLikelihood):
     def grain(self) -> float:  # type: ignore[override]
         """Return the rounding error of an energy difference, in units of the rounding error of the number 1.
 
-        The energy is ``shape`` times a function of ``eta``, so it is ``shape``, or 1 if ``shape`` is smaller.
+        The energy is ``shape`` times a function of ``eta``, so the rounding error is ``shape`` (or 1, if ``shape`` is
+        smaller).
         """
         return max(1.0, self.shape)
 
@@ -118,7 +119,7 @@ class GammaLikelihood(OnePredictorLikelihood):
         return np.log(y)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two boolean arrays: does the energy ``f`` of each row go to infinity as ``eta`` goes to +- infinity?
+        """Return two boolean arrays: does the energy of each row go to infinity as ``eta`` does, and as ``-eta`` does?
 
         ``eta`` is the linear predictor. The first array is for +infinity, the second for -infinity. All values are
         True.

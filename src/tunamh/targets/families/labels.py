@@ -42,7 +42,7 @@ class LabelFamily(Family):
         return as_fractions(found, trials) if self.linear_in_label else as_two_rows(found, trials)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two boolean arrays: does the energy ``f`` of each row go to infinity as ``eta`` goes to +- infinity?
+        """Return two boolean arrays: does the energy of each row go to infinity as ``eta`` does, and as ``-eta`` does?
 
         ``eta`` is the linear predictor. The first array, for +infinity, is True unless the label is 1. The second
         array, for -infinity, is True unless the label is 0.

@@ -69,7 +69,7 @@ class ResidualFamily(ErrorScale, Family):
         return y
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two boolean arrays: does the energy ``f`` of each row go to infinity as ``eta`` goes to +- infinity?
+        """Return two boolean arrays: does the energy of each row go to infinity as ``eta`` does, and as ``-eta`` does?
 
         ``eta`` is the linear predictor. The first array is for +infinity, the second for -infinity. All values are
         True, because ``f`` grows with the absolute residual.

@@ -96,7 +96,7 @@ class StudentT(ResidualFamily):
     def grain(self) -> float:  # type: ignore[override]
         """Return the rounding error of an energy difference, in units of the rounding error of the number 1.
 
-        The energy is ``(df + 1) / 2`` times a logarithm, so it is ``(df + 1) / 2``.
+        The energy is ``(df + 1) / 2`` times a logarithm, so the rounding error is ``(df + 1) / 2``.
         """
         return 0.5 * (self.df + 1)
 

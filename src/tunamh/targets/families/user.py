@@ -138,9 +138,9 @@ def family(
     energy : function ``energy(eta, y)``, ``energy(eta, zeta, y)``, or with up to eight linear predictors
         Use functions of NumPy and `scipy.special`; the energy must be smooth and without branches. Numba compiles it
         for the chains. Interval arithmetic gives its derivatives and their proved bounds. ``eta`` is ``x.theta``. Each
-        further argument before ``y`` is a parameter that is the same for all rows, or ``z.gamma`` with ``GLM(...,
-        predictors={"zeta": Z})``. Global variables and variables of enclosing functions are constants: their values are
-        fixed when you call `tunamh.family`.
+        further argument before ``y`` is a parameter that is the same for all rows, or a linear predictor ``z.gamma`` of
+        the columns ``Z`` in ``GLM(..., predictors={"zeta": Z})``. Global variables and variables of enclosing functions
+        are constants: their values are fixed when you call `tunamh.family`.
     columns : names, optional
         Arguments that are columns of the data: ``energy(eta, dose, y)`` with ``columns=["dose"]`` and ``GLM(...,
         predictors={"dose": dose})``, or `tunamh.regression` with a table that has the column. For a curve whose

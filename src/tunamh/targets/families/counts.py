@@ -28,10 +28,10 @@ class OfCounts:
         refuse_where(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})", _advice(y) if wrong.any() else "")
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two boolean arrays: does the energy of each row go to infinity as ``eta`` does, and as ``-eta`` does?
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
 
-        ``eta`` is the linear predictor of the mean. The first array is for +infinity; it is True for all rows. The
-        second array is for -infinity; it is True if the count is positive.
+        ``eta`` is the linear predictor of the mean. The result is two boolean arrays. The first, for +infinity, is True
+        for all rows. The second, for -infinity, is True if the count is positive.
         """
         return np.ones(y.shape, bool), y > 0
 

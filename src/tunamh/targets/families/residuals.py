@@ -69,10 +69,10 @@ class ResidualFamily(ErrorScale, Family):
         return y
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two boolean arrays: does the energy of each row go to infinity as ``eta`` does, and as ``-eta`` does?
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
 
-        ``eta`` is the linear predictor. The first array is for +infinity, the second for -infinity. All values are
-        True, because ``f`` grows with the absolute residual.
+        ``eta`` is the linear predictor. The result is two boolean arrays, the first for +infinity. All values are True,
+        because the energy grows with the absolute residual.
         """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 

@@ -340,9 +340,10 @@ def fit_checks() -> str:
     ]
     wrong = [[name, f"{100 * f['found']:.0f} %"] for name, f in report["wrong"].items()]
     return (
-        f"Data sets of {report['rows']} rows, simulated from a model that is right and whose parameters are known\n"
+        f"The table shows the number of false alarms. The data sets have {report['rows']} rows and are simulated from "
+        "the model that is checked,\nwith known parameters "
         f"(`benchmarks/fit_checks.py`; {_measured_with(report)}):\n\n"
-        + markdown(["family", "anything looks wrong", "single checks with p < 0.05"], right)
+        + markdown(["family", "data sets in which anything looks wrong", "single checks with p < 0.05"], right)
         + "\n\nThe next table shows how often the checks found a defect. "
         + f"Each data set has {report['rows']} rows:\n\n"
         + markdown(["defect", "found"], wrong)

@@ -258,9 +258,10 @@ def old_and_new() -> str:
 
     pairs = [f[key] for name, f in report["figures"].items() if "bare" in name for key in ("least", "greatest")]
     return (
-        f"With dense columns the whole step takes {ratios('whole step')} times as long as before categorical columns "
-        f"had a design of their own (commit\n{report['commits']['old']}). Its distance and offset take "
-        f"{ratios('distance and offset')} times as long, and its map to the parameters {ratios('locate')} times.\n"
+        f"With dense columns, a whole step takes {ratios('whole step')} times as long as in the version before "
+        f"categorical columns had their own data\nstructure (commit {report['commits']['old']}). The computation of "
+        f"the distance and the offset takes {ratios('distance and offset')} times as long,\nand the computation of "
+        f"the parameters takes {ratios('locate')} times as long.\n"
         f"These are medians of {report['repeats']} pairs of runs on a busy machine. A part that is the same in both "
         f"versions (loading the rows) took\n{min(pairs):.2f} to {max(pairs):.2f} times as long in single pairs "
         f"(`benchmarks/old_and_new.py`; {report['machine']['processor']}, {report['machine']['cores']} cores, "
@@ -361,13 +362,14 @@ def whole_census() -> str:
     """What trajectories take for all parameters of the census."""
     report = results("census_posterior")
     f, e = report["figures"], report["figures"]["entries"]
-    cost = f"{f['draws']:,} draws, {number(f['leapfrog_steps'])} steps and one pass each; R-hat at most {f['rhat']:.3f}"
     return (
-        f"{f['rows']:,} rows, {f['parameters']} parameters, of which {f['wide']} have a posterior standard deviation "
-        f"above 1: {number(f['ess'])} effective draws of the worst parameter in {number(f['seconds'])} s on "
-        f"{report['machine']['cores']} cores, set-up included ({cost}). The columns of levels have {e['given']:,} "
-        f"non-zero entries. In the integer basis they have {e['short']:,}, and {e['empty_columns']} columns are zero "
-        f"(`benchmarks/census_posterior.py`; {_measured_with(report)})."
+        f"The data have {f['rows']:,} rows. The model has {f['parameters']} parameters; {f['wide']} of them have a "
+        f"posterior standard deviation above 1. In {number(f['seconds'])} s on {report['machine']['cores']} cores, "
+        f"set-up included, tunamh makes {number(f['ess'])} effective draws of the worst parameter ({f['draws']:,} "
+        f"draws; a draw takes {number(f['leapfrog_steps'])} steps of a trajectory and one pass; R-hat is at most "
+        f"{f['rhat']:.3f}). The columns of the levels have {e['given']:,} non-zero entries. tunamh multiplies these "
+        f"columns by an invertible matrix of integers: then they have {e['short']:,} non-zero entries, and "
+        f"{e['empty_columns']} columns are zero (`benchmarks/census_posterior.py`; {_measured_with(report)})."
     )
 
 

@@ -56,7 +56,7 @@ class AustereMH:
     Parameters
     ----------
     epsilon : float
-        The test stops adding rows when its probability of error is below this.
+        The test adds rows until the estimated probability of a wrong decision is below this number.
     batch : int
         Number of rows added at each stage.
     """

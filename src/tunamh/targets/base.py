@@ -73,7 +73,7 @@ class PackedRows(NamedTuple):
 
 
 class Target(Value):
-    """A posterior ``pi(theta) ~ prior(theta) exp(-sum_i U_i(theta))`` over the rows ``i`` of the data.
+    """A posterior, proportional to ``prior(theta) exp(-sum_i U_i(theta))`` with a sum over the rows ``i`` of the data.
 
     ``U_i`` is the energy (negative log-likelihood) of row ``i``. Each row has a bound ``c_i``:
     ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)`` with a distance ``M``. Tempering and row weights are part of

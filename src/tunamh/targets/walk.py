@@ -84,7 +84,7 @@ class FiniteWalk(Target):
 
     Examples
     --------
-    >>> walk = FiniteWalk([-1.0] * 5000 + [5.0] * 1000, states=200)     # the paper's counterexample
+    >>> walk = FiniteWalk([-1.0] * 5000 + [5.0] * 1000, states=200)  # the counterexample of the TunaMH paper
     """
 
     states: int

@@ -590,8 +590,8 @@ def living_data() -> str:
     table = markdown(["", "one new file", "all files, without a cache"], living.shown(report))
     about = (
         f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): there are "
-        f"{report['days']} files of {report['rows']:,} rows and ten columns,\none file for each day, with coefficients that drift. "
-        "The seconds are CPU seconds." + (f"\n({report['note'].capitalize()}.)" if "note" in report else "")
+        f"{report['days']} files of {report['rows']:,} rows and ten columns,\none file for each day, with coefficients "
+        "that drift. The seconds are CPU seconds." + (f"\n({report['note'].capitalize()}.)" if "note" in report else "")
     )
     whole = (
         f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB; the files take {report['data_bytes'] / 1e6:,.0f} MB. "

@@ -223,10 +223,11 @@ class MHSS:
     Parameters
     ----------
     floor : float
-        The mean batch is ``max(C M, floor)``. A floor above ``C M`` makes the decision less noisy.
+        The mean number of rows that a step draws (the mean batch) is ``max(C M, floor)``. A floor above ``C M`` makes
+        the decision less noisy.
     delayed : bool
         True: delayed acceptance, as in the original paper. Rows are drawn only for proposals that pass a first test on
-        prior, proposal and control variate. This helps random walks.
+        prior, proposal and control variate. This saves time for random walks, many of whose proposals are rejected.
     full_share : float
         The same argument as in `TunaMH`: if the mean batch exceeds this share of all rows, the step reads all rows in
         order.

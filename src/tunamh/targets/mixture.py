@@ -228,7 +228,7 @@ class GaussianMixture(Target):
         """Return the sum of the energies of all rows at ``theta``, with its gradient and Hessian.
 
         Section 3.2 of docs/spec.md has the formulas. The second derivative with respect to ``t2`` in the TunaMH paper
-        (Zhang, Cooper and De Sa 2020) has an error; section 4 there describes it.
+        (Zhang, Cooper and De Sa 2020) has an error; section 4 of docs/spec.md describes it.
         """
         s2 = self.variance
 

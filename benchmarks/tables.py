@@ -237,6 +237,20 @@ def gpu() -> str:
     return markdown(["rows", "one gradient", *report["columns"], "tunamh, one core", "x the best"], rows)
 
 
+def groups_on_many_cores() -> str:
+    report = results("groups_device")
+    columns = ["", "effective draws per sweep", "tunamh, 16 cores", "HMC on the H200, 128 chains", "x HMC"]
+    rows = []
+    for one in report["problems"].values():
+        own, hmc = one["own"], one["hmc"]
+        ratio = own["ess_per_second"] / hmc["ess_per_second"]
+        figures = f"{own['ess_per_sweep']:.2f}", number(own["ess_per_second"]), number(hmc["ess_per_second"])
+        rows.append([one["title"], *figures, f"{ratio:.2g}"])
+    where = f"(`benchmarks/groups_device.py`; {report['machine']['cores']} cores, {report['machine']['processor']}, "
+    where += f"and an NVIDIA H200, {report['machine']['date']})"
+    return where + "\n\n" + markdown(columns, rows)
+
+
 def census() -> str:
     """Memory and set-up of the census data, categories as codes and as 0/1 columns."""
     labels = {"codes": "categories as codes", "dense": "0/1 columns, float64"}
@@ -690,6 +704,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "point-fits-away": point_fits_away,
     "fixed-cost": fixed_cost,
     "gpu": gpu,
+    "groups-device": groups_on_many_cores,
     "first-minute": first_minute,
     "comparison-costs": comparison_costs,
     "evidence-importance": evidence_by_importance,

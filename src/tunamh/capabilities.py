@@ -139,7 +139,11 @@ class GloballyBounded(Protocol):
 
     @abstractmethod
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays (N,): upper bounds of each row's energy, and of the range of its energies."""
+        """Return two arrays (N,) of upper bounds, for all parameters.
+
+        The first array bounds the energy of each row. The second array bounds the difference between the largest and
+        the smallest energy of each row.
+        """
 
 
 class Whitenable(Protocol):

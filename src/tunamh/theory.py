@@ -132,7 +132,8 @@ class FiniteProblem:
     log_prior : (K,)
         The part in closed form: the log prior and, with a control variate, the Taylor part.
     global_bounds : pair of (N,), optional
-        Upper bounds of the energies and their ranges, for PoissonMH.
+        For `PoissonMH`: two arrays of upper bounds. The first bounds the energy of each row, the second the difference
+        between the largest and the smallest energy of each row.
     """
 
     energies: np.ndarray

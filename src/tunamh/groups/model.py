@@ -181,7 +181,7 @@ class MixedModel(GroupedParameters):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
-        """Return the same model, with the formula that it was made from.
+        """Return the same model together with ``formula``, the description of the formula that it was made from.
 
         ``kept_rows`` has row numbers in the user's table, if the formula left rows with missing values out.
         """

@@ -292,14 +292,15 @@ class Target(Value):
 
     @property
     def effective_rows(self) -> float:
-        """Return the total weight of the rows, multiplied by ``temper``."""
+        """Return the sum of the weights of all rows, multiplied by ``temper``."""
         return self.temper * self.n_rows
 
     @property
     def non_gaussianity(self) -> float:
-        """Return a number from 0 to 1: how far the posterior may be from a normal distribution.
+        """Return a rough measure of how far the posterior is from a normal distribution.
 
-        It is 1 if nothing is known about this.
+        It is near 0 if the posterior is nearly normal, and 1 if nothing is known. It is a rule of thumb and can exceed
+        1.
         """
         return 1.0
 
@@ -431,7 +432,8 @@ class Target(Value):
     def samples(self) -> Iterator[Target]:
         """Yield targets on random samples of the rows, from small to large samples.
 
-        The weights of the rows are multiplied so that a sample represents all rows.
+        The search for a mode uses these targets before it reads all rows. The weights of the rows in a sample are
+        multiplied so that the sample represents all rows.
         """
         return iter(())
 

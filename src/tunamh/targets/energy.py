@@ -49,7 +49,7 @@ class EnergyTarget(Target):
     names : sequence of str, optional
         Names of the parameters.
     prior, temper
-        The prior, and a number that multiplies every energy but not the prior.
+        The prior of the parameters, as in `GLM`, and a number that multiplies every energy but not the prior.
 
     Every function is called once with all rows, at ``theta = 0`` or at a point where it is defined, with index checks.
     An index outside an array raises an error that names the row. Helpers called as ``module.helper`` are not checked.

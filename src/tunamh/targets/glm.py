@@ -76,19 +76,22 @@ class GLM(Regression):
         and need half of the memory; sums are in double precision. A column of categories has a coefficient for each
         level except the first. scipy.sparse matrices stay sparse. Your own source (`tunamh.extend.Source`) includes
         responses, weights and offsets.
-    y : (N,) responses
-    family : Family
-        The distribution of the responses, such as `Logistic()` for labels, `Gaussian()` for real responses, `Poisson()`
-        for counts, `Ordinal()` for ordered classes; docs/models.md lists all families. You can also make your own
-        family (`tunamh.family`).
+    y : (N,), or the name of a column
+        The responses. If ``X`` comes from `tunamh.open_rows`, pass the name of a column. If ``X`` is your own source,
+        leave ``y`` out.
+    family : Family or str
+        The distribution of the responses, such as `Logistic()` or ``"logistic"`` for labels, `Gaussian()` for real
+        responses, `Poisson()` for counts, `Ordinal()` for ordered classes; docs/models.md lists all families. You can
+        also make your own family (`tunamh.family`).
     prior : optional
-        None (flat), `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function ``log_prior(theta)``.
+        The prior of the coefficients: `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function
+        ``log_prior(theta)``. Default: a flat prior.
     temper : float
         A number that multiplies every energy, but not the prior.
     weights : (N,), optional
         Numbers that multiply the energies of the rows. A weight of 2 has the same effect as two copies of the row.
     offset : (N,), optional
-        Known numbers, added to the linear predictors.
+        Known numbers, added to the linear predictors, such as the logarithm of an exposure.
     trials : (N,), optional
         Numbers of trials, for binary families: ``y`` is then the number of successes in these trials.
     censored : (N,), optional
@@ -103,9 +106,11 @@ class GLM(Regression):
     strata : (N,), optional
         The stratum of each row (numbers or text), for `PiecewiseExponential`. Each stratum has its own log hazards.
     predictors : dict of tables, optional
-        Columns for other parameters of the family, by the name of the parameter: the log of ``scale`` of `Gaussian` and
-        of ``precision`` of `Beta`, the logit of ``inflation`` and ``positive``, or your own parameters. No column of
-        ones is added. pandas tables are matched by their index.
+        Tables of columns for other parameters of the family. The key is the name of the parameter, the value is a
+        table: ``{"scale": Z}``. The columns and their coefficients give the logarithm of ``scale`` (`Gaussian`) or
+        ``precision`` (`Beta`), or the logit of ``inflation`` (`ZeroInflated`) or ``positive`` (`Hurdle`). For your own
+        family (`tunamh.family`) the keys are the names of the arguments of its energy. No column of ones is added.
+        pandas tables are matched by their index.
     """
 
     repeated: bool = False
@@ -189,10 +194,11 @@ class GLM(Regression):
     coefficient_prior: ReadyPrior
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
-        """Return the compiled functions that a chain needs: these, and those of the family and of the columns.
+        """Return all compiled functions that a chain of this regression needs.
 
-        ``differences``, ``energies`` and ``scales`` compute, for given rows, energy differences, energies and the sizes
-        of the numbers in them (for rounding errors).
+        They are the arguments, and the compiled functions that belong to the family and to the columns. For given rows,
+        ``differences`` computes energy differences, ``energies`` computes energies, and ``scales`` computes the sizes
+        of the numbers in these energies (to measure rounding errors).
         """
         own = {"family_rise": self.family.rise, "family_energy": self.family.energy}
         return Parts(differences, energies, scales)._replace(
@@ -206,7 +212,7 @@ class GLM(Regression):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
-        """Return the same regression, with the formula that it was made from.
+        """Return the same regression together with ``formula``, the description of the formula that it was made from.
 
         ``kept_rows`` has row numbers in the user's table, if the formula left rows with missing values out.
         """
@@ -255,7 +261,10 @@ class GLM(Regression):
         return without_rows(self, numbers)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """Return the same regression with ``origin``, a description of its data source, which results keep."""
+        """Return the same regression with ``origin``, a description of its data source.
+
+        Results keep this description.
+        """
         return self._with(origin=origin)
 
     @property
@@ -410,7 +419,7 @@ class GLM(Regression):
     def modes(self) -> list[Mode]:
         """Return the modes that have a relevant share of the posterior probability, the largest share first.
 
-        There is one mode if the energies are convex.
+        If the energies are convex, there is only one mode.
         """
         return self._search.modes
 

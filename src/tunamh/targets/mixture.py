@@ -166,8 +166,8 @@ class GaussianMixture(Target):
     """Mixture of two normal distributions: ``x_i ~ 1/2 N(t1, variance) + 1/2 N(t1 + t2, variance)``.
 
     The unknown means are truncated to ``|t1|, |t2| <= box``. The energy (negative log-likelihood) of a row is ``U_i =
-    -temper log(exp(-(x_i - t1)^2 / (2 variance)) + exp(-(x_i - t1 - t2)^2 / (2 variance)))``. Proposals outside the box
-    are rejected before any row is read.
+    -temper log(exp(-(x_i - t1)^2 / (2 variance)) + exp(-(x_i - t1 - t2)^2 / (2 variance)))``. Proposals with ``|t1|``
+    or ``|t2|`` above ``box`` are rejected before any row is read.
 
     Parameters
     ----------
@@ -178,10 +178,11 @@ class GaussianMixture(Target):
         The largest absolute value of ``t1`` and of ``t2``.
     paper_bounds : bool
         False: the bounds are ``c_i = sqrt(2) (|x_i| + box) / variance``. They are proved in section 3.2 of docs/spec.md
-        for ``|x_i| + box >= 1.8 sigma`` with the standard deviation ``sigma``; for smaller boxes the bound of the
-        TunaMH paper is used. True: all bounds are those of the paper, which are 2.2 times larger on average.
+        for ``|x_i| + box >= 1.8 sigma`` with the standard deviation ``sigma``; for rows with smaller ``|x_i| + box``
+        the bound of the TunaMH paper (Zhang, Cooper and De Sa 2020) is used. True: all bounds are those of the paper,
+        which are 2.2 times larger on average.
     prior, temper
-        The prior, and a number that multiplies every energy but not the prior.
+        The prior of ``(t1, t2)``, as in `GLM`, and a number that multiplies every energy but not the prior.
     """
 
     several_modes = True
@@ -296,15 +297,19 @@ class GaussianMixture(Target):
         return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays (N,): upper bounds of each row's energy, and of the range of its energies, inside the box.
+        """Return two arrays (N,) of upper bounds, for all parameters with ``|t1|, |t2| <= box``.
 
-        Both include ``temper``.
+        The first array bounds the energy of each row. The second array bounds the difference between the largest and
+        the smallest energy of each row. Both include ``temper``.
         """
         farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
         return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Draw a random initial state, uniform on the box, so that chains start in both modes."""
+        """Draw a random initial state ``(t1, t2)``, uniform on the square ``|t1|, |t2| <= box``.
+
+        So the chains start in both modes.
+        """
         return rng.uniform(-self.box, self.box, size=2)
 
 

@@ -10,7 +10,10 @@ from .glm import GLM
 
 
 class LogisticRegression(GLM):
-    """Bayesian logistic regression with labels 0 and 1. The parameters are those of `GLM`."""
+    """Bayesian logistic regression with labels 0 and 1.
+
+    It is `GLM` with the family `Logistic`; all parameters are described there.
+    """
 
     @explained
     def __init__(
@@ -27,10 +30,15 @@ class LogisticRegression(GLM):
 
 
 class RobustRegression(GLM):
-    """Linear regression with Student-t errors of ``df`` degrees of freedom; see `GLM` and the family `StudentT`.
+    """Linear regression with Student-t errors: `GLM` with the family `StudentT`.
 
-    ``scale`` is a known number, or the prior of an unknown scale. By default the scale is unknown, with a default
-    prior.
+    Parameters
+    ----------
+    X, y, prior, temper, weights, offset
+        The same arguments as for `GLM`.
+    df, scale
+        The same arguments as for `StudentT`: the degrees of freedom (default: 4) and the scale of the errors (default:
+        unknown).
     """
 
     @explained

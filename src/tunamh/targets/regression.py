@@ -49,7 +49,7 @@ class Regression(Target):
     # --------------------------------------------------------------------------------------------------- the rows
 
     def weight(self, rows: Rows) -> np.ndarray:
-        """Return one number for each of these rows: its weight, multiplied by ``temper``."""
+        """Return one number for each row of ``rows``: its weight, multiplied by ``temper``."""
         return weight_of(rows, self.temper)
 
     def sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
@@ -199,7 +199,11 @@ class Regression(Target):
         ]
 
     def samples(self) -> Iterator[Target]:
-        """Yield the target on two random samples: a hundredth and a tenth of the rows."""
+        """Yield the regression on two random samples, a hundredth and a tenth of the rows.
+
+        The search for a mode uses these regressions before it reads all rows. The weights of the rows in a sample are
+        multiplied so that the sample represents all rows. Samples that would be very small are left out.
+        """
         indices = self._rows_of_samples()
         if not indices:
             return

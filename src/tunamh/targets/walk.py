@@ -71,7 +71,8 @@ class FiniteWalk(Target):
     Parameters
     ----------
     x : (N,), optional
-        The rows of the walk in the TunaMH paper: ``U_i(theta) = theta x_i / N``, with the bound ``c_i = |x_i| / N``.
+        The rows of the walk in the TunaMH paper (Zhang, Cooper and De Sa 2020): ``U_i(theta) = theta x_i / N``, with
+        the bound ``c_i = |x_i| / N``.
     states : int
         The number of states K, with ``x``.
     table : (N, K), optional
@@ -80,7 +81,7 @@ class FiniteWalk(Target):
     c : (N,), optional
         Larger bounds than the bounds above. Do not include ``temper``.
     prior, temper
-        The prior, and a number that multiplies every energy but not the prior.
+        The prior (default: flat), and a number that multiplies every energy but not the prior.
 
     Examples
     --------
@@ -133,9 +134,9 @@ class FiniteWalk(Target):
         )
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays (N,): the largest energy of each row over all states, and the range of its energies.
+        """Return two arrays (N,): the largest energy of each row, and its largest minus its smallest energy.
 
-        Both include ``temper``.
+        Both are computed over all states and include ``temper``.
         """
         if self._bound_column == 1:
             ends = self.temper * self.rows[:, :1] * np.array([0.0, self.states - 1.0])

@@ -122,9 +122,10 @@ class BaseFamily(ABC):
     """Whether a model without any column is one: of hazards, which are the family's own."""
 
     def settled(self, observations: Observations) -> BaseFamily:
-        """Return the family with the numbers that it must find from the data, such as the times of change of a hazard.
+        """Return the family, completed by those of its numbers that depend on the data.
 
-        Most families need no such numbers and return themselves.
+        An example is `PiecewiseExponential`: the times at which the hazard changes depend on the times of the events.
+        Most families have no such numbers and return themselves.
         """
         return self
 
@@ -221,10 +222,10 @@ class BaseFamily(ABC):
         The default priors use these two numbers (`tunamh.priors.default`).
 
         For real responses, the centre is the mean and the unit is the standard deviation. If the family models the
-        logarithm of the response, they are those of the logarithms. In a robust family, the unit is the median absolute
-        deviation divided by 0.6745, if this is not zero. For a family with a link, the unit is 1; the centre is the
-        logarithm of the mean for a log link, and 0 for other links. If ``y`` is only a sample, ``moments`` has the mean
-        and the standard deviation of all responses.
+        logarithm of the response, the centre and the unit are those of the logarithms. In a robust family, the unit is
+        the median absolute deviation divided by 0.6745, if this is not zero. For a family with a link, the unit is 1;
+        the centre is the logarithm of the mean for a log link, and 0 for other links. If ``y`` is only a sample,
+        ``moments`` has the mean and the standard deviation of all responses.
         """
         if self.responses is None:
             return Location(None, 1.0)
@@ -245,7 +246,7 @@ class BaseFamily(ABC):
     # ------------------------------------------------------------------------------------------ the response, the shell
 
     def response_distribution(self) -> ResponseDistribution | None:
-        """Return the distribution of a response, given its linear predictor.
+        """Return an object with the distribution of a response, given its linear predictor.
 
         None: the distribution is not known, so `tunamh.predict` can only return linear predictors.
         """
@@ -256,10 +257,10 @@ class BaseFamily(ABC):
 
         The result is None if the variance is unknown.
 
-        ``p`` has the family's parameters (numbers or draws). ``mean`` is the mean of the responses. For labels and
-        ordered classes the result is the variance of the latent error that belongs to the link; for classes without an
-        order, ``pi^2 / 3``. For counts and proportions the variance depends on the mean of the row; it is approximated
-        at ``mean``.
+        ``p`` is a dict with the family's parameters (numbers or draws). ``mean`` is the mean of the responses. For
+        labels and ordered classes the result is the variance of the latent error that belongs to the link; for classes
+        without an order, ``pi^2 / 3``. For counts and proportions the variance depends on the mean of the row; it is
+        approximated at ``mean``.
         """
         return self.link.variance if self.of_labels or self.of_classes else None
 

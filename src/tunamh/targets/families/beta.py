@@ -36,9 +36,13 @@ class Beta(BaseFamily):
 
     The larger the precision is, the smaller is the variance of the responses: ``mean (1 - mean) / (1 + precision)``.
 
-    ``precision`` is the prior of the precision; a known precision is not possible. Default: the prior
-    `priors.LogNormal(1, 2)`. With ``predictors={"precision": Z}`` the logarithm of the precision is ``z.gamma``; the
-    argument ``precision`` is then the prior of ``gamma`` (default: ``Normal(scale=2.5)``).
+    Parameters
+    ----------
+    precision : prior of a positive parameter, or prior of coefficients, optional
+        The prior of the precision, such as ``priors.Gamma(2, 10)``. Default: ``priors.LogNormal(1, 2)``. The precision
+        cannot be a known number. If the model has columns for it, ``GLM(X, y, Beta(), predictors={"precision": Z})``,
+        the logarithm of the precision is ``z.gamma``: ``z`` is the row of ``Z``, and the coefficients ``gamma`` are
+        unknown. The argument is then the prior of ``gamma``. Default: ``Normal(scale=2.5)``.
     """
 
     precision: Any = None

@@ -125,8 +125,12 @@ class Cloglog(LinearInLabel):
     """Regression of a 0/1 response with the complementary log-log link: ``P(y = 1) = 1 - exp(-e^eta)``.
 
     The energy (negative log-likelihood) of a row is ``f = y g(eta) + (1-y) e^eta`` with ``g(eta) = -log(1 -
-    exp(-e^eta))``. It is linear in ``y``. tunamh sets ``fractions=True`` if rows are trials; then ``y`` is a fraction
-    of successes.
+    exp(-e^eta))``. It is linear in ``y``.
+
+    Parameters
+    ----------
+    fractions : bool
+        True: ``y`` is a fraction of successes. tunamh sets this if you pass ``trials=`` to `GLM`.
     """
 
     fractions: bool = field(default=False, repr=False, kw_only=True)

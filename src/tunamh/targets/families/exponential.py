@@ -26,9 +26,10 @@ def time_at_risk(rows: Rows) -> np.ndarray:
 class Exponential(GammaLikelihood, Family):
     """Regression of exponential waiting times with mean ``e^eta``.
 
-    The energy (negative log-likelihood) of a row is ``f = y e^-eta + eta``. With ``censored=`` times can be
-    right-censored or left-censored (they are Weibull times of shape 1). With ``entry=`` (delayed entry) the likelihood
-    uses the time since the entry, because the hazard is constant.
+    The energy (negative log-likelihood) of a row is ``f = y e^-eta + eta``. Times can be right-censored or
+    left-censored (see ``censored=`` of `GLM`); they are Weibull times of shape 1. The observation of a row can begin
+    after time 0 (``entry=`` of `GLM`). The likelihood then uses the time since the entry, because the hazard is
+    constant.
     """
 
     shape: ClassVar[float] = 1.0  # type: ignore[misc]

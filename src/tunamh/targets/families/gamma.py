@@ -31,8 +31,11 @@ from .second_parameter import WIDE, one_number, refuse_constant, weight_of_rows
 class Gamma(BaseFamily):
     """Regression of positive responses with mean ``e^{x.theta}`` and variance ``mean^2 / shape``.
 
-    ``shape`` is a known number, or the prior of an unknown shape. By default the shape is unknown, with the prior
-    `priors.LogNormal(1, 2)`.
+    Parameters
+    ----------
+    shape : float or prior of a positive parameter, optional
+        A number: the shape is known. A prior, such as ``priors.LogNormal(0, 1)``: the shape is unknown. By default the
+        shape is unknown, with the prior ``priors.LogNormal(1, 2)``.
     """
 
     shape: Any = None

@@ -46,13 +46,18 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 class Gaussian(ResidualFamily):
     """Linear regression with normal errors; ``s = scale`` is their standard deviation.
 
-    The energy (negative log-likelihood) of a row is ``f = (y - eta)^2 / (2 s^2)``, up to a constant.
+    The energy (negative log-likelihood) of a row is ``f = (y - eta)^2 / (2 s^2)``, up to a constant. Responses can be
+    censored (Tobit model): see ``censored=`` of `GLM`.
 
-    ``scale`` is a known number, or the prior of an unknown scale. By default the scale is unknown, with a
-    half-Student-t prior of 3 degrees of freedom; the scale of this prior is 2.5 times the median absolute deviation of
-    the responses divided by 0.6745. With ``predictors={"scale": Z}`` the logarithm of the scale is ``z.gamma``; the
-    argument ``scale`` is then the prior of ``gamma`` (default: ``Normal(scale=2.5)``). ``censored=`` marks censored
-    responses (Tobit).
+    Parameters
+    ----------
+    scale : float, prior of a positive parameter, or prior of coefficients, optional
+        A number: the scale is known. A prior, such as ``HalfNormal(2.5)``: the scale is unknown. By default the scale
+        is unknown and has a half-Student-t prior with 3 degrees of freedom. The scale of this prior is 2.5 times the
+        typical deviation of the responses: their median absolute deviation, divided by 0.6745. If the model has columns
+        for the scale, ``GLM(X, y, Gaussian(), predictors={"scale": Z})``, the logarithm of the scale is ``z.gamma``:
+        ``z`` is the row of ``Z``, and the coefficients ``gamma`` are unknown. The argument is then the prior of
+        ``gamma``. Default: ``Normal(scale=2.5)``.
     """
 
     scale: Any = None

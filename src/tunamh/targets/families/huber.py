@@ -41,8 +41,15 @@ class Huber(ResidualFamily):
 
     With ``s = scale`` and ``t = (y - eta) / s``, the energy (negative log-likelihood) of a row is ``f = t^2/2`` if
     ``|t| <= delta``, and ``f = delta |t| - delta^2/2`` otherwise. As a function of ``r = y - eta``, ``f`` is ``1/s^2``
-    times the same function with ``delta s`` instead of ``delta``. ``scale`` is a known number, or the prior of an
-    unknown scale. By default the scale is unknown, with the default prior of `Gaussian`.
+    times the same function with ``delta s`` instead of ``delta``.
+
+    Parameters
+    ----------
+    delta : float
+        The number of scales at which the loss changes from quadratic to linear.
+    scale : float or prior of a positive parameter, optional
+        A number: the scale is known. A prior: the scale is unknown. By default the scale is unknown, with the default
+        prior of `Gaussian`.
     """
 
     delta: float = 1.345

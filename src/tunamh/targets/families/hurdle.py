@@ -93,12 +93,19 @@ class HurdlePoisson(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class Hurdle(TwoPartFamily):
-    """Regression of counts that are positive with probability ``positive``, otherwise zero: ``Hurdle(Poisson())``.
+    """Regression of counts that are positive with a probability ``p``, otherwise zero: ``Hurdle(Poisson())``.
 
-    Positive counts have the distribution of the other family, given that they are not zero. By default all rows have
-    the same probability ``positive``, with a uniform prior. With ``predictors={"positive": Z}`` the logit of
-    ``positive`` is ``z.gamma``; the argument ``positive`` is then the prior of ``gamma`` (default:
-    ``Normal(scale=2.5)``).
+    A positive count has the distribution ``counts``, given that it is not zero.
+
+    Parameters
+    ----------
+    counts : Poisson
+        The family of the counts, ``Poisson()``.
+    positive : prior of coefficients, optional
+        By default ``p`` is the same for all rows and has a uniform prior; results call it ``positive``. If the model
+        has columns for it, ``GLM(X, y, Hurdle(Poisson()), predictors={"positive": Z})``, the logit of ``p`` is
+        ``z.gamma``: ``z`` is the row of ``Z``, and the coefficients ``gamma`` are unknown. Only in this case you can
+        set ``positive``: it is the prior of ``gamma``. Default: ``Normal(scale=2.5)``.
     """
 
     counts: Any

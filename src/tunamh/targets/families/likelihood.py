@@ -24,7 +24,11 @@ class Suprema(NamedTuple):
 
 
 class LowerBound(NamedTuple):
-    """For each row, the quadratic lower bound ``a (eta - anchor)^2 + b (eta - anchor) + k`` of the log-likelihood."""
+    """For each row, a lower bound of the log-likelihood that is quadratic in the linear predictor ``eta``.
+
+    The bound is ``a (eta - anchor)^2 + b (eta - anchor) + k``. Each of ``anchor``, ``a``, ``b`` and ``k`` is an array
+    with one number for each row.
+    """
 
     anchor: np.ndarray
     a: np.ndarray

@@ -20,9 +20,13 @@ from .responses import ResponseDistribution
 class LogNormal(CensoredErrors):
     """Regression of positive responses whose logarithms have normal errors.
 
-    The logarithm of a response is normal with mean ``x.beta`` and standard deviation ``scale``. The scale is a known
-    number, or the prior of an unknown scale. By default it is unknown, with the default prior of `Gaussian` for the
-    logarithms.
+    The logarithm of a response is normal with mean ``x.beta`` and standard deviation ``scale``.
+
+    Parameters
+    ----------
+    scale : float or prior of a positive parameter, optional
+        A number: the scale is known. A prior: the scale is unknown. By default the scale is unknown, with the default
+        prior of `Gaussian` for the logarithms of the responses.
     """
 
     responses = Responses.POSITIVE

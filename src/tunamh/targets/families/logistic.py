@@ -43,8 +43,12 @@ def _fill_derivatives(eta, y, first, second, third):
 class Logistic(LinearInLabel):
     """Logistic regression of a 0/1 response: ``P(y = 1) = 1 / (1 + e^-eta)``.
 
-    The energy (negative log-likelihood) of a row is ``f = log(1 + e^eta) - y eta`` (docs/spec.md, section 3.3). tunamh
-    sets ``fractions=True`` if rows are trials; then ``y`` is a fraction of successes.
+    The energy (negative log-likelihood) of a row is ``f = log(1 + e^eta) - y eta`` (docs/spec.md, section 3.3).
+
+    Parameters
+    ----------
+    fractions : bool
+        True: ``y`` is a fraction of successes. tunamh sets this if you pass ``trials=`` to `GLM`.
     """
 
     fractions: bool = field(default=False, repr=False, kw_only=True)

@@ -17,8 +17,13 @@ class LogisticErrors(CensoredErrors):
     """Regression of real responses with logistic errors: ``y = x.beta + scale eps``.
 
     The errors ``eps`` have the standard logistic distribution. Its tails are heavier than normal tails and lighter than
-    Student-t tails. ``scale`` is a known number, or the prior of an unknown scale. By default the scale is unknown,
-    with the default prior of `Gaussian`.
+    Student-t tails.
+
+    Parameters
+    ----------
+    scale : float or prior of a positive parameter, optional
+        A number: the scale is known. A prior: the scale is unknown. By default the scale is unknown, with the default
+        prior of `Gaussian`.
     """
 
     responses = Responses.REALS

@@ -99,17 +99,18 @@ _MOST_CATEGORIES = 200
 class Ordinal(BaseFamily):
     """Regression of ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``.
 
-    The cutpoints ``c_1 < c_2 < ...`` are unknown.
-
-    The cutpoints are the intercepts, so do not include a column of ones.
-
-    ``cutpoint`` is the prior of every cutpoint ``c_k``. If you do not set it, the default prior is for a typical row
-    ``o``: the cutpoints ``c_k - o.theta`` of this row have a Student-t prior with 3 degrees of freedom and scale 2.5.
-    In the typical row, a column has its mean or, if the column has only two values, the lower value (the reference
-    level of a factor). So the default prior does not change if you shift a column.
+    The cutpoints ``c_1 < c_2 < ...`` are unknown. They replace the intercept, so do not include a column of ones.
 
     Categories can also be numbered from 0. They can be an ordered categorical of pandas, a polars Enum or an ordered
     dictionary of pyarrow; then their names label the cutpoints.
+
+    Parameters
+    ----------
+    cutpoint : prior of coefficients, optional
+        The prior of every cutpoint ``c_k``, such as ``Normal(scale=5)``. The default is a prior for a typical row
+        ``o``: the cutpoints ``c_k - o.theta`` of this row have a Student-t prior with 3 degrees of freedom and scale
+        2.5. In the typical row, a column has its mean or, if the column has only two values, the lower value (the
+        reference level of a factor). So the default prior does not change if you shift a column.
     """
 
     cutpoint: Any = None

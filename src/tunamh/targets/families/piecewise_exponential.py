@@ -37,16 +37,17 @@ _MOST_PIECES = 2000
 class PiecewiseExponential(BaseFamily):
     """Regression of times to event. In piece ``j`` of time the hazard is ``e^{a_j + x.theta}`` (proportional hazards).
 
-    The log hazards ``a_j`` replace the intercept, so do not include a column of ones. Times can be right-censored
-    (``event=``). The observation of a row can begin after time 0 (``entry=``). With ``strata=`` each stratum has its
-    own log hazards. With many pieces and a flat prior of the log hazards, the posterior of the coefficients is that of
-    Cox's partial likelihood.
+    The log hazards ``a_j`` replace the intercept, so do not include a column of ones. Three arguments of `GLM` describe
+    the times: ``event=`` (a time can be right-censored), ``entry=`` (the observation of a row can begin after time 0)
+    and ``strata=`` (each stratum has its own log hazards). With many pieces and a flat prior of the log hazards, the
+    posterior of the coefficients is that of Cox's partial likelihood.
 
     Parameters
     ----------
     pieces : int or sequence
-        The number of pieces; tunamh chooses them so that all pieces have about the same number of events (fewer pieces
-        if many events have the same time). Or a sequence: the times at which a new piece begins.
+        A number: the number of pieces. tunamh then chooses the pieces so that all of them have about the same number of
+        events (there are fewer pieces if many events have the same time). A sequence, such as ``[30, 90, 365]``: the
+        times at which a new piece begins.
     log_hazard : optional
         The prior of the log hazards. Default: ``priors.RandomWalk(1)``. Then each log hazard is normal around the log
         hazard before it, with standard deviation 1. The first log hazard of each stratum is normal around the logarithm

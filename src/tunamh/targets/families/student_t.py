@@ -56,9 +56,14 @@ class StudentT(ResidualFamily):
     The energy (negative log-likelihood) of a row is ``f = (v+1)/2 log(1 + r^2/V)``, up to a constant, with the residual
     ``r = y - eta`` and ``V = v s^2``.
 
-    ``scale`` is a known number, or the prior of an unknown scale. By default the scale is unknown, with the default
-    prior of `Gaussian`. ``df`` is a known number, or the prior of unknown degrees of freedom. With ``df=None`` they are
-    unknown, with the prior ``tunamh.priors.Gamma(2, 10)`` (shape 2 and scale 10).
+    Parameters
+    ----------
+    df : float, prior of a positive parameter, or None
+        A number: the degrees of freedom are known (default: 4). A prior: they are unknown. None: they are unknown, with
+        the prior ``priors.Gamma(2, 10)`` (shape 2 and scale 10).
+    scale : float or prior of a positive parameter, optional
+        A number: the scale is known. A prior: the scale is unknown. By default the scale is unknown, with the default
+        prior of `Gaussian`.
     """
 
     df: Any = 4.0

@@ -28,9 +28,12 @@ class Weibull(CensoredFamily):
 
     With ``shape = 1`` the times have an exponential distribution.
 
-    ``shape`` is a known number, or the prior of an unknown shape. By default the shape is unknown, with a
-    half-Student-t prior of 3 degrees of freedom; the scale of this prior is 2.5 times 0.6745 divided by the median
-    absolute deviation of ``log y``.
+    Parameters
+    ----------
+    shape : float or prior of a positive parameter, optional
+        A number: the shape is known. A prior: the shape is unknown. By default the shape is unknown and has a
+        half-Student-t prior with 3 degrees of freedom. The scale of this prior is 2.5, divided by the typical deviation
+        of ``log y`` (its median absolute deviation, divided by 0.6745).
     """
 
     shape: Any = None

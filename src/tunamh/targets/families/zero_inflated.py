@@ -170,12 +170,20 @@ class ZeroInflatedNegativeBinomial(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class ZeroInflated(TwoPartFamily):
-    """Regression of counts with extra zeros: zero with probability ``inflation``, otherwise a count of another family.
+    """Regression of counts with extra zeros: zero with a probability ``p``, otherwise a count.
 
-    Write ``ZeroInflated(Poisson())`` or ``ZeroInflated(NegativeBinomial())``. The second one also has an unknown
-    ``dispersion``. By default all rows have the same ``inflation``, with a uniform prior. With
-    ``predictors={"inflation": Z}`` the logit of ``inflation`` is ``z.gamma``; the argument ``inflation`` is then the
-    prior of ``gamma`` (default: ``Normal(scale=2.5)``).
+    The count has the distribution ``counts``, so it can be zero, too. Example: ``ZeroInflated(Poisson())``.
+
+    Parameters
+    ----------
+    counts : Poisson or NegativeBinomial
+        The family of the counts. ``NegativeBinomial()`` also has an unknown ``dispersion``; it can have a prior, but no
+        known value.
+    inflation : prior of coefficients, optional
+        By default ``p`` is the same for all rows and has a uniform prior; results call it ``inflation``. If the model
+        has columns for it, ``GLM(X, y, ZeroInflated(Poisson()), predictors={"inflation": Z})``, the logit of ``p`` is
+        ``z.gamma``: ``z`` is the row of ``Z``, and the coefficients ``gamma`` are unknown. Only in this case you can
+        set ``inflation``: it is the prior of ``gamma``. Default: ``Normal(scale=2.5)``.
     """
 
     counts: Any

@@ -54,6 +54,8 @@ class BoundViolation(TunaMHError):
     ratio : float
         ``|U_i(prop) - U_i(theta)| / (c_i M(theta, prop))``: the change of the energy ``U_i`` divided by its bound. With
         a valid bound it is at most 1.
+    rise, bound : float
+        The change of the energy, and its bound ``c_i M(theta, prop)``.
     """
 
     def __init__(
@@ -83,7 +85,15 @@ _OUR_BOUNDS = (
 
 
 class NonFiniteEnergy(TunaMHError):
-    """The energy (minus log-likelihood) of a row, the log prior or the log proposal ratio is NaN or infinite."""
+    """The energy (minus log-likelihood) of a row, the log prior or the log proposal ratio is NaN or infinite.
+
+    Attributes
+    ----------
+    row : int or None
+        The number of the row in the data; None if the cause is not a row.
+    step : int or None
+        The step of the chain; None if it is not known.
+    """
 
     def __init__(self, message: str, *, row: int | None = None, step: int | None = None):
         self.row, self.step = row, step

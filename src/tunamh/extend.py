@@ -1,4 +1,4 @@
-"""Everything to add your own family, prior, proposal, test, kernel or source of rows in one file of your own.
+"""The tools to write your own family, prior, proposal, test, kernel or source of rows, in a file of your own.
 
 docs/extend.md and docs/kernels.md have a complete example for each template below; the test suite runs these examples.
 
@@ -9,7 +9,9 @@ The words of this page:
   raise: they report an error by NaN or by the ``fault`` of a `Decision`, and Python raises it.
 - *Energy* of a row: its negative log-likelihood ``U_i(theta)``. *Rise*: its difference ``U_i(prop) - U_i(theta)``.
 - *Packed rows*: one array with all numbers that compiled code reads of each row (features, response, bound).
-- *Supply*: the object that draws rows for a test or kernel, with probabilities ``c_i / C`` (bound by sum of bounds).
+- *Supply*: the object that draws rows for a test or kernel. Row ``i`` has the probability ``c_i / C``: its bound
+  ``c_i``, divided by the sum ``C`` of the bounds of all rows. The bound says how much the energy of the row can change
+  in a move.
 - *Own*: the argument of a kernel's step that has the kernel's numbers: ``own.hyper`` (fixed), ``own.knobs`` (tuning
   parameters, set in warm-up) and ``own.memory`` (kept between steps).
 
@@ -53,9 +55,9 @@ FlyMC needs ``lower_bound``.
 
 A prior
 -------
-A compiled function of the parameters, evaluated at every step; ``-inf`` outside its support. `UserPrior` adds your own
-derivatives; without them finite differences are used. A subclass of `Prior` has a name and parameters, and works
-wherever `tunamh.Normal` works. ::
+A prior is a compiled function of the parameters that returns the log density; it returns ``-inf`` outside the support.
+The chain calls it at every step. `UserPrior` adds your own derivatives; without them finite differences are used. A
+subclass of `Prior` has a name and parameters, and works wherever `tunamh.Normal` works. ::
 
     @numba.njit
     def log_prior(theta):
@@ -131,8 +133,8 @@ docs/kernels.md has a complete example with its enumeration. ::
 
 A source
 --------
-Rows in files, or in any other place, in blocks of some thousand rows. A source needs no base class, only these four
-members. ::
+A source returns rows from files, or from any other place, in blocks of some thousand rows. It needs no base class, only
+these four members. ::
 
     class MySource:
         n_rows = ...
@@ -211,11 +213,14 @@ def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[
 
     Parameters
     ----------
-    role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Step, Adapt, Distance
+    role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Step, Adapt or Distance
+        The role. Its docstring has the arguments and the result of the function.
     fastmath : set of LLVM flags, optional
-        `CONTRACT` and `REASSOCIATE` are safe for NaN and infinity.
+        Which changes of floating-point arithmetic the compiler may make. `CONTRACT` and `REASSOCIATE` are such sets;
+        both are safe for NaN and infinity. Default: no changes.
     cache : bool
-        Keep the compiled code on disk. If you edit the function, or a function that it calls, it is compiled again.
+        True: keep the compiled code on disk. If you edit the function, or a function that it calls, it is compiled
+        again.
     """
     return _jit.part(role, fastmath=fastmath, cache=cache)
 

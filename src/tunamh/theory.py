@@ -92,8 +92,8 @@ def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
 def effective_rows(gradients: np.ndarray, c: np.ndarray, hessian: np.ndarray, steps: np.ndarray | None = None) -> float:
     """Return the effective number of rows for the noise of a minibatch.
 
-    It is ``N_eff = C sum_i (g_i' V g_i) / c_i / tr(V H)`` (spec 5e), with the gradients ``g_i``, the bounds ``c_i``,
-    their sum ``C``, the Hessian ``H`` and the covariance ``V`` below.
+    It is ``N_eff = C sum_i (g_i' V g_i) / c_i / tr(V H)`` (docs/spec.md, section 5e), with the gradients ``g_i``, the
+    bounds ``c_i``, their sum ``C``, the Hessian ``H`` and the covariance ``V`` below.
 
     Parameters
     ----------

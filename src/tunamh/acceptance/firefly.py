@@ -175,7 +175,8 @@ class FlyMC:
     def prepare(self, target: Any) -> Any:
         """Return a target with the same posterior, whose rows have the energies ``-gap_i``.
 
-        ``gap_i`` is the log-likelihood of row ``i`` minus its lower bound.
+        ``gap_i`` is the log-likelihood of row ``i`` minus its lower bound. The sum of the lower bounds of all rows is a
+        part of the target that is computed without reading rows.
         """
         if not offers(target, LowerBounded):
             raise NotApplicable(

@@ -70,15 +70,16 @@ def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, w
 class PoissonMH:
     """Exact minibatch test with global bounds (Zhang and De Sa 2019).
 
-    The TunaMH paper prints the proposal ratio of this test inverted; tunamh uses the correct ratio. The energies
-    (negative log-likelihoods) of all rows must be bounded everywhere. Of tunamh's targets only `GaussianMixture` and
-    `FiniteWalk` have bounded energies.
+    The paper on TunaMH (Zhang, Cooper and De Sa 2020) prints the proposal ratio of this test inverted; tunamh uses the
+    correct ratio. The energies (negative log-likelihoods) of all rows must be bounded everywhere. Of tunamh's targets
+    only `GaussianMixture` and `FiniteWalk` have bounded energies.
 
     Parameters
     ----------
     rate : float
-        The ``lambda`` of the paper. A larger rate makes the decision less noisy. The mean batch is ``rate + L`` for
-        every move; ``L`` is the sum over rows of the range of the energy.
+        The parameter ``lambda`` of Zhang and De Sa (2019), a positive number. A larger rate makes the decision less
+        noisy. For every move, the mean number of rows that a step draws is ``rate + L``. ``L`` is the sum over all rows
+        of the largest minus the smallest energy of the row (or of an upper bound of this difference).
     """
 
     rate: float
@@ -91,8 +92,8 @@ class PoissonMH:
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
 
-        The function uses ``problem.global_bounds``. If these are None, it uses the largest energy of each row and the
-        range of its energies over all states.
+        The function uses ``problem.global_bounds``. If these are None, it uses the largest energy of each row over all
+        states, and its largest minus its smallest energy.
         """
         ceiling, width = problem.global_bounds or (problem.energies.max(axis=1), np.ptp(problem.energies, axis=1))
         floor = self.rate * width / width.sum()

@@ -173,8 +173,8 @@ class TunaMH:
         mean batch) is ``chi C^2 M^2 + C M``. By default warm-up chooses ``chi`` so that the two terms are equal on
         average.
     full_share : float
-        If the mean batch exceeds this share of all rows, the step reads all rows in order, because that is cheaper. The
-        TunaMH paper uses 1. With ``math.inf`` a step never reads all rows.
+        If the mean batch exceeds this share of all rows, the step reads all rows in order, because that is cheaper.
+        Zhang, Cooper and De Sa use 1. With ``math.inf`` a step never reads all rows.
     """
 
     chi: float | None = None
@@ -265,8 +265,9 @@ class FactorizedMH:
     ``rho`` is the product of the prior ratio, the proposal ratio and the Taylor part. The test draws rows one after the
     other; the first row that rejects ends the step.
 
-    Without a control variate this is FMH, or TFMH with truncation. With a Taylor expansion of order k it is SMH-k
-    (Cornish et al. 2019): ``sample(target, test=FactorizedMH(), control=Taylor(order=2))``.
+    Without a control variate this is the factorised test FMH or, with ``truncation``, the truncated test TFMH. With a
+    Taylor expansion of order k it is SMH-k (Cornish et al. 2019): ``sample(target, test=FactorizedMH(),
+    control=Taylor(order=2))``.
 
     Parameters
     ----------

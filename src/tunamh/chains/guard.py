@@ -170,10 +170,12 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     Parameters
     ----------
     target : Target
+        The target whose bounds are checked: a `GLM`, an `EnergyTarget`, ...
     pairs : int
         Number of pairs. The first state of a pair comes from the distribution of initial states. The second state lies
         on the line from the first state to another initial state, at 1/1000 to 100 times the distance of that state.
     rng : seed or Generator, optional
+        The seed of the random pairs. By default the pairs differ in every call.
 
     Returns
     -------

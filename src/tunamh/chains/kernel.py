@@ -36,11 +36,12 @@ class Statistic(NamedTuple):
     name : str
         The name of the variable in the group ``sample_stats`` of a result.
     over_steps : OverSteps
-        How to combine the ``thin`` steps of a draw: their mean, their maximum, or True if it was true in any step.
+        How to combine the values in the ``thin`` steps of a kept draw: their mean, their maximum, or True if the
+        statistic was true in any step. Default: the mean.
     rows : bool
         True if the number counts rows of the data that were read.
     shown : bool
-        False: only for warm-up, not in results.
+        True: results contain the statistic. False: it is only used in warm-up.
     """
 
     name: str
@@ -137,7 +138,10 @@ class ReadyKernel(NamedTuple):
 
     @property
     def turns(self) -> tuple[ReadyKernel, ...]:
-        """Return the kernels that make one step of the chain, in their order: this kernel, then those of ``then``."""
+        """Return the kernels that make one step of the chain: this kernel, then the kernels in the field ``then``.
+
+        The kernels are in the order in which they make their steps.
+        """
         return self._replace(then=()), *self.then
 
     @property
@@ -153,7 +157,7 @@ class ReadyKernel(NamedTuple):
 
     @property
     def all_statistics(self) -> Statistics:
-        """Return the statistics that a step of the chain reports, those of all kernels in ``turns``.
+        """Return the statistics that one step of the chain reports, from all kernels that make this step.
 
         If several statistics have the same name, a number is added to the name of the second one, the third one, and so
         on.
@@ -202,7 +206,7 @@ class Kernel(ABC):
         return True
 
     def parts_ahead(self) -> tuple[Part, ...]:
-        """Return the compiled functions (parts) that a step needs for every target.
+        """Return the compiled functions (parts) that every step of this kernel needs, whatever the target is.
 
         tunamh compiles them in the background while the first run is set up.
         """
@@ -229,8 +233,8 @@ class Kernel(ABC):
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:
         """Make ``times`` steps, compare the energy change of every row with its bound, and return the largest ratio.
 
-        Only a kernel that belongs to a target, such as the sweep over groups, has this method. It raises
-        `BoundViolation` with the number of the row if a row exceeds its bound.
+        Only a kernel that belongs to a target has this method; the sweep over groups is such a kernel. If a row exceeds
+        its bound, the method raises `BoundViolation` with the number of the row.
         """
         raise NotApplicable(f"{type(self).__name__} has no bounds of rows to be checked.")
 

@@ -55,10 +55,22 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 class Part(types.WrapperAddressProtocol):
     """A function that is compiled for a role: the signature of an energy, a step or another task.
 
-    The function is compiled, or loaded from the cache, when it is first used.
+    The function is compiled, or loaded from the cache, when it is first used. All parts with the same role have the
+    same Numba type. So other compiled code can call any of them without a new compilation.
 
-    All parts with the same role have the same Numba type. So other compiled code can take any of them without a new
-    compilation.
+    Parameters
+    ----------
+    function : callable
+        The Python function.
+    role : FamilyEnergy, Step or another role
+        The signature.
+    fastmath : set of LLVM flags, optional
+        The same argument as in `tunamh.extend.part`.
+    cache : bool
+        True: keep the compiled code on disk.
+    made_by : str, optional
+        If another function returned ``function``: the text ``module:name:number:...`` with the module and the name of
+        that other function, and the numbers with which it was called.
     """
 
     def __init__(
@@ -106,8 +118,9 @@ class Part(types.WrapperAddressProtocol):
     def place(self) -> str | None:
         """Return a text by which other processes find the function; None if they cannot find it.
 
-        The text is ``module:name`` for a function in a module. For a function that another function returns, it is
-        `made_by`: the module and the name of that other function, and the numbers with which it was called.
+        For a function in a module the text is ``module:name``. For a function that another function returned, it is
+        ``module:name:number:...``: the module and the name of that other function, and the numbers with which it was
+        called (the argument ``made_by`` of `Part`).
         """
         if self.made_by is not None:
             return self.made_by
@@ -132,7 +145,7 @@ class Part(types.WrapperAddressProtocol):
     def trusted(self, *arguments: Any) -> Any:
         """Call the compiled function without a check of the argument types.
 
-        The check can take longer than the computation for a block of rows.
+        For a block of rows, the check can take longer than the computation.
         """
         if self._address is None:
             self._compile()

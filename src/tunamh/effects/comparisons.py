@@ -62,11 +62,12 @@ def comparisons(
     contrast : str, list or dict
         The column that changes, or several columns (each one is changed separately). A dict says how:
 
-        - a factor: ``"reference"`` (each level with the reference level; the default), ``"pairwise"``,
-          ``"sequential"``, or pairs (from, to): ``[("DL", "UA")]`` is UA minus DL;
-        - a number: a step, such as ``100`` (from x to x + 100; the default is 1), ``"sd"`` (a step of one standard
-          deviation), ``"minmax"``, or two values (from, to): ``(500, 1000)`` is 1000 minus 500. A column of zeros and
-          ones is compared at 1 and 0 by default.
+        - for a factor: ``"reference"`` (each level is compared with the reference level; the default), ``"pairwise"``
+          (every pair of levels), ``"sequential"`` (each level with the level before it), or pairs (from, to): ``[("DL",
+          "UA")]`` is UA minus DL;
+        - for a numeric column: a step, such as ``100`` (from x to x + 100; the default is 1), ``"sd"`` (a step of one
+          standard deviation), ``"minmax"``, or two values (from, to): ``(500, 1000)`` is 1000 minus 500. A column of
+          zeros and ones is compared at 1 and 0 by default.
     comparison : "difference", "ratio", "odds ratio" or "lift"
         How two means ``a`` and ``b`` are compared: ``a - b``, ``a / b``, ``(a / (1 - a)) / (b / (1 - b))`` or ``(a - b)
         / b``. With ``average_by``, the means are first averaged and then compared. So a ratio is the ratio of two

@@ -51,8 +51,8 @@ def slopes(
     wrt : str or list
         One or several numeric columns. For factors use `tunamh.comparisons`.
     slope : "dydx", "eyex", "eydx" or "dyex"
-        With mean ``m`` and column ``x``: ``dm/dx``, the elasticity ``(dm/dx) x / m``, ``(dm/dx) / m`` or
-        ``(dm/dx) x``.
+        What is computed from the mean ``m`` and the column ``x``. ``"dydx"``: the derivative ``dm/dx``. ``"eyex"``: the
+        elasticity ``(dm/dx) x / m``. ``"eydx"``: ``(dm/dx) / m``. ``"dyex"``: ``(dm/dx) x``.
 
     Returns
     -------

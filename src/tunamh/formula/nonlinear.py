@@ -59,11 +59,11 @@ def nonlinear(
         ``{"top": "~ weight", "log_ed50": "~ 1 + (1 | batch)", "log_sigma": "~ 1"}``. A linear predictor can be any real
         number, so use the logarithm of a positive parameter.
     prior : dict of priors, optional
-        The priors, by predictor and term, such as
-        ``{"top": Normal(mean=100, scale=50), "top weight": Normal(scale=2)}``. The name of a predictor alone is its
-        intercept. Default: ``Normal(scale=2.5)`` for an intercept (the value of the predictor for a row in which every
-        column has its mean); ``Normal(scale=2.5 / sd(x))`` for numeric columns and ``Normal(scale=2.5)`` for levels.
-        tunamh does not know the units of a predictor: give a prior to every predictor that may be far from 0.
+        The priors. The key is the name of a predictor and a term, the value is the prior: ``{"top": Normal(mean=100,
+        scale=50), "top weight": Normal(scale=2)}``. The name of a predictor alone means its intercept. Default:
+        ``Normal(scale=2.5)`` for an intercept (the value of the predictor for a row in which every column has its
+        mean); ``Normal(scale=2.5 / sd(x))`` for numeric columns and ``Normal(scale=2.5)`` for levels. tunamh does not
+        know the units of a predictor: give a prior to every predictor that may be far from 0.
     response : str, optional
         The column that is the response, for prediction. Default: the first argument of ``energy`` that is a column.
     weights : str or array, optional

@@ -68,14 +68,15 @@ def regression(
     weights, trials, censored, event : str or array, optional
         The same arguments as for `GLM`; a string is the name of a column.
     predictors : dict of formulas, optional
-        Formulas for other parameters of the family, such as ``{"scale": "~ distance"}``. In ``prior``, the key of such
-        a term is the name of the parameter and the term: ``"scale distance"``. The intercept of such a formula has a
-        proper default prior.
+        Formulas for other parameters of the family. The key is the name of the parameter, the value is its formula:
+        ``{"scale": "~ distance"}``. In ``prior``, the key of such a term is the name of the parameter and the term:
+        ``"scale distance"``. The intercept of such a formula has a proper default prior.
     missing : "error" or "drop"
-        Raise an error for missing values in the columns of the formula, or drop these rows.
+        ``"error"`` raises an error for missing values in the columns of the formula. ``"drop"`` leaves out the rows
+        with missing values.
     redundant : "error" or "keep"
-        Raise an error for columns that are linear combinations of other columns, or keep these columns. If you keep
-        them, their priors must be proper.
+        ``"error"`` raises an error for columns that are linear combinations of other columns. ``"keep"`` keeps these
+        columns; then their priors must be proper.
     keep_effects : bool, optional
         The same argument as for `MixedModel`.
 

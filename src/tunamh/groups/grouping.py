@@ -42,12 +42,13 @@ class GroupEffects:
     name : str, optional
         The name of the factor in results. Default: the name of the pandas or polars column, otherwise ``group``.
     scale : prior of a positive parameter, or a list of them
-        Prior of the standard deviations of the effects. If you pass a number, the standard deviation is known and has
-        this value. The default prior is half-normal. For intercepts its scale is 1 if the family has a link (log,
-        logit, ...), and 2.5 times the typical residual for real responses and log times. For slopes it is divided by
-        the standard deviation of the column.
+        The prior of the standard deviations of the effects, such as ``HalfNormal(1)``. A list has one prior for each
+        column of ``X``. If you pass a number, the standard deviation is known and has this value. The default prior is
+        half-normal. For intercepts its scale is 1 if the family has a link (log, logit, ...), and 2.5 times the typical
+        residual for real responses and log times. For slopes it is divided by the standard deviation of the column.
     correlation : float
-        ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation matrices.
+        The parameter ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation
+        matrices; with a larger number correlations near 0 are more probable.
     law : tunamh.priors.StudentT, optional
         The distribution of the effects. ``priors.StudentT(df=4)``: a Student-t distribution with 4 degrees of freedom,
         so that a few groups can be far from the others. Several effects of one group have a multivariate Student-t
@@ -59,11 +60,13 @@ class GroupEffects:
         columns for this parameter, at least a column of ones. Default: the main linear predictor, that of the columns
         ``X`` of the model.
     covariance : matrix, optional
-        Known covariance among the levels: the effects are ``v ~ N(0, scale^2 K)``. ``K`` is, for example, a kinship
-        matrix of animals: a data frame whose labels are the levels, or an array whose row numbers are the levels. Each
-        level has one effect. Levels of the matrix that have no rows have effects, too.
+        The known covariance ``K`` among the levels: the effects are ``v ~ N(0, scale^2 K)``. An example is a kinship
+        matrix of animals. ``K`` is a data frame whose labels are the levels, or an array; then the levels are the row
+        numbers 0, 1, 2, ... of the array. Each level has one effect. Levels of the matrix that have no rows have
+        effects, too.
     precision : matrix, optional
-        The inverse of such a matrix, for example a matrix of the neighbours on a map. It may be sparse.
+        The inverse of ``K``, instead of ``covariance``, for example a matrix of the neighbours on a map. It may be
+        sparse.
     """
 
     codes: Any

@@ -63,13 +63,14 @@ class MixedModel(GroupedParameters):
         parameters. With `Categorical` every class except the reference class has its own effects and scales. Rows of
         `tunamh.open_rows` are read once and must fit into its ``memory``, or into files (``scratch=``).
     groups : GroupEffects, or a list of them
-        One for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
+        One `GroupEffects` for each factor. Factors can be crossed or nested; a nested factor has its own codes, such as
         ``school + "/" + class``. A plain column of codes means random intercepts. ``GroupEffects(codes,
-        predictor="scale")`` adds the effects to the predictor of the scale. If ``X`` comes from `open_rows`, use
-        column names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
+        predictor="scale")`` adds the effects to the predictor of the scale. If ``X`` comes from `open_rows`, use column
+        names: ``groups="carrier"``, ``GroupEffects("carrier", ["distance"])``.
     keep_effects : bool, optional
-        True: keep the draws of all effects. False: the result has a group ``group_effects`` with the mean and standard
-        deviation of every effect for each chain. Default: True if there are at most 100,000 effects.
+        True: results have the draws of all effects. False: results have no draws of effects, but a group
+        ``group_effects`` of arrays with the mean and the standard deviation of every effect for each chain. Default:
+        True if there are at most 100,000 effects.
 
     Results have the variables ``theta``, the family's parameters, ``group_scale``, ``group_correlation`` (if effects
     have several columns), and ``group_effect``, named by factor and level.
@@ -207,10 +208,10 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def learned(self) -> LearnedLaw | None:
-        """Return the normal approximation of common parameters and scales that was learned from moves of the effects.
+        """Return a normal approximation of the common parameters and the scales, learned from moves of the effects.
 
         The common parameters are the coefficients and the parameters of the family. Section 5q of docs/spec-groups.md
-        has the method. None: Laplace's approximation is used instead.
+        has the method. The result is None if Laplace's approximation is used instead.
         """
         from .learned_law import learned_law  # which makes sweeps of such models
 
@@ -234,10 +235,11 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def wide_prior(self) -> WidePrior:
-        """Return what set-up has found if the prior of the coefficients has unknown scales, as for curves.
+        """Return what the sampler needs if the prior of the coefficients has unknown scales (as for curves).
 
-        It has the centre of the Taylor expansions, the prior with its scales fixed at large values, and the means and
-        standard deviations of the logarithms of the prior variances, from which new scales are proposed.
+        The result has the centre of the Taylor expansions, the prior with its scales fixed at large values, and the
+        means and standard deviations of the logarithms of the prior variances. New scales are proposed from these means
+        and standard deviations.
         """
         return wide_prior(self.base, self.grouped, self.given_priors, self._first_centre)
 
@@ -289,10 +291,10 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def factors(self) -> list[Any]:
-        """Return for each factor the numbers that a sweep reads, by their names.
+        """Return a list with one entry for each factor: the numbers that a sweep reads, by their names.
 
-        A sweep updates all parameters and all group effects once. The numbers are, for example, the approximate modes
-        of the effects.
+        A sweep updates all parameters and all group effects once. One of these numbers is, for example, the approximate
+        mode of an effect.
         """
         own, at = self._hyper, int(self._hyper[0])
         starts = COMMON.views(own, at).factor_start.astype(int)

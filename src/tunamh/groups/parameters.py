@@ -52,7 +52,7 @@ class GroupedParameters(Target):
         """Convert one point from the user's parameters to the chain's coordinates, such as logarithms of scales.
 
         The user's parameters are ``theta``, the family's parameters, the scales, the correlations and the effects, in
-        this order. Unknown scales of the prior come before those of the effects.
+        this order. Unknown scales of the prior come before the scales of the effects.
         """
         p = self.p
         common, of_prior, rest = self.base.to_chain(point[:p]), *np.split(point[p:], [self.prior_scales])

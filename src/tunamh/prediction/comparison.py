@@ -38,14 +38,15 @@ def compare(
     Parameters
     ----------
     results : dict of DataTrees
-        The results of `tunamh.sample` for two or more models, by name. All models must come from `tunamh.regression`,
-        with these data and the same response.
+        The results of `tunamh.sample` for two or more models; the key is a name that you choose: ``{"poisson": a,
+        "binomial": b}``. All models must come from `tunamh.regression`, with these data and the same response.
     data : table
         The data of the fit: a data frame, or rows in files (`tunamh.open_rows`).
     rows, draws, rng
         The same arguments as for `tunamh.loo`.
     families : dict, optional
-        Your own families (`tunamh.family`) by the names of the models, because results do not contain code.
+        Your own families (`tunamh.family`), because results do not contain code. The key is the name of a model in
+        ``results``, the value is its family.
 
     Returns
     -------

@@ -29,6 +29,7 @@ def plot_prior_predictive(tree: Any, *, ax: Any = None) -> Any:
     tree : DataTree
         The result of `tunamh.prior_predictive`.
     ax : matplotlib Axes, optional
+        Where to draw. By default a new figure is made.
 
     Returns
     -------

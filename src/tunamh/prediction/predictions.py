@@ -62,7 +62,8 @@ def predict(
     draws : int, optional
         Number of posterior draws to use, evenly spaced. Default: at most 1000.
     quantiles : sequence, optional
-        Quantiles of each row. None: return the draws themselves; this needs memory for rows times draws.
+        The quantiles to return for each row, as probabilities. None: return the draws themselves; this needs memory for
+        rows times draws numbers.
     new_levels : "error", "population" or "draw"
         What to do with groups that are not in the data of the fit: raise an error, set their effect to zero (a typical
         group), or draw their effect from the distribution of the group effects. With ``"population"`` the table does

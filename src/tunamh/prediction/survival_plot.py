@@ -52,15 +52,16 @@ def plot_survival(
     times : sequence, optional
         Where the curves are computed. Default: 200 times from 0 to the last time in the data.
     by : str, optional
-        A column of ``new_data`` that names the curves. Default: the numbers of the rows.
+        A column of ``new_data`` whose values name the curves. Default: the curves are named by the numbers of the rows.
     data : table, optional
-        The data of the fit: then the plot also shows the Kaplan-Meier estimate (dashed), for each value of ``by`` if
-        ``by`` is set.
+        The data of the fit. If you pass them, the plot also shows the Kaplan-Meier estimate (dashed). If ``by`` is set,
+        it shows one estimate for each value of the column ``by``.
     ci_prob : float
         Probability of the bands.
     new_levels : "error", "population" or "draw"
         What to do with groups that are not in the data of the fit; the same argument as for `tunamh.predict`.
     ax : matplotlib Axes, optional
+        Where to draw. By default a new figure is made.
 
     Returns
     -------

@@ -2,11 +2,11 @@
 
     Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
     Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)
-    Ridge(scale)   RandomWalk(scale, start), of log hazards
+    Ridge(scale)   RandomWalk(scale, start), for log hazards
     ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
 
-A new prior is one file, and one line here; `tunamh.priors.potential` has its base class. `tunamh.priors.default` has
-the rule for the default prior of formulas and estimators.
+`tunamh.priors.default` has the rule for the default prior of formulas and estimators. To add a prior to the library,
+write one file with a subclass of `tunamh.priors.potential.Prior`, and import it in this module.
 """
 
 from .by_name import ByName as ByName

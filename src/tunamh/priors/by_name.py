@@ -21,9 +21,18 @@ from .registry import independent_names
 class ByName(Prior):
     """A different prior for each coefficient.
 
-    Example: ``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``. Each prior is for one
-    coefficient, so its arguments are single numbers. ``others`` is the prior of all other columns; without ``others``
-    you must name every column. The columns of an array have the names 0, 1, and so on.
+    Example: ``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``.
+
+    Parameters
+    ----------
+    priors : dict of priors
+        The key is the name of a column, the value is the prior of its coefficient. Each prior is for one coefficient,
+        so its arguments are single numbers. The columns of an array have the names 0, 1, and so on.
+    others : prior, optional
+        The prior of all other columns. It can also be a prior with unknown scales (`Horseshoe`, `Ridge`, `Grouped`);
+        then the priors in ``priors`` must be `Flat` or `Normal`. Without ``others`` you must name every column.
+    columns : tuple of str, optional
+        The names of all columns. tunamh sets them when it makes a regression.
     """
 
     priors: Mapping[str, IndependentPrior]

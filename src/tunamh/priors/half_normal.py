@@ -11,7 +11,10 @@ from .positive import SCALES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class HalfNormal(PositivePrior):
-    """Half-normal prior of a positive parameter: density proportional to ``exp(-x^2 / (2 scale^2))``, ``x > 0``."""
+    """Half-normal prior of a positive parameter: density proportional to ``exp(-x^2 / (2 scale^2))``, ``x > 0``.
+
+    It is a normal distribution with mean 0 and standard deviation ``scale``, limited to ``x > 0``.
+    """
 
     scale: float
 

@@ -13,7 +13,7 @@ from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 class HalfStudentT(PositivePrior):
     """Half-Student-t prior of a positive parameter: a Student-t distribution with centre 0, limited to ``x > 0``.
 
-    The density is proportional to ``(1 + x^2 / (df scale^2))^(-(df + 1) / 2)``.
+    ``df`` are the degrees of freedom. The density is proportional to ``(1 + x^2 / (df scale^2))^(-(df + 1) / 2)``.
     """
 
     df: float

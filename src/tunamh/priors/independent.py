@@ -22,7 +22,7 @@ class IndependentPrior(Prior):
     def laws(self, dim: int) -> Laws:
         """Return the priors of ``dim`` coefficients as four arrays of length ``dim``.
 
-        They are the kind of distribution (as a number), the mean, the scale and the degrees of freedom.
+        The arrays are the kind of distribution (as a number), the mean, the scale and the degrees of freedom.
         """
 
     def bind(self, dim: int) -> ReadyPrior:

@@ -11,7 +11,11 @@ from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class InverseGamma(PositivePrior):
-    """Inverse gamma prior of a positive parameter: density proportional to ``x^(-shape - 1) exp(-scale / x)``."""
+    """Inverse gamma prior of a positive parameter ``x``.
+
+    The density is proportional to ``x^(-shape - 1) exp(-scale / x)`` for ``x > 0``. So ``1 / x`` has a gamma
+    distribution.
+    """
 
     shape: float
     scale: float

@@ -12,7 +12,13 @@ from .laws import LAPLACE
 class Laplace(LocatedPrior):
     """Independent Laplace (double exponential) priors with centre ``mean_j`` and scale ``scale_j``.
 
-    The density is proportional to ``exp(-|theta_j - mean_j| / scale_j)``.
+    The density of coefficient ``j`` is proportional to ``exp(-|theta_j - mean_j| / scale_j)``.
+
+    Parameters
+    ----------
+    mean, scale : float, list or dict
+        One number for all coefficients, a list in the order of the columns, or a dict with a number for every column
+        name, such as ``{"age": 1, "dose": 5}``.
     """
 
     word = "laplace"

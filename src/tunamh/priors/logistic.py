@@ -10,8 +10,15 @@ from .laws import LOGISTIC
 
 @dataclass(frozen=True, kw_only=True)
 class Logistic(LocatedPrior):
-    """Independent logistic priors with centre ``mean_j`` and scale ``scale_j``.
+    """Independent logistic priors with centre ``mean_j`` and scale ``scale_j`` for coefficient ``j``.
 
-    Their tails are exponential, like those of the Laplace prior, but the density is smooth at the mean."""
+    Their tails are exponential, like those of the Laplace prior, but the density is smooth at the mean.
+
+    Parameters
+    ----------
+    mean, scale : float, list or dict
+        One number for all coefficients, a list in the order of the columns, or a dict with a number for every column
+        name, such as ``{"age": 1, "dose": 5}``.
+    """
 
     _kind = LOGISTIC

@@ -281,8 +281,9 @@ class MixturePrior(Prior):
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, dict, int, np.ndarray, np.ndarray, tuple]:
         """Return the compiled function that draws new scales for ``dim`` coefficients, and the numbers that it needs.
 
-        The six entries are: the function, its fixed numbers by name, the number of their layout, the group of each
-        coefficient, the initial values of the squared scales, and the names of the scales in results.
+        The result is a tuple of six entries: the function; a dict of its fixed numbers; a number that says how these
+        are arranged in memory; the group of each coefficient; the initial values of the squared scales; the names of
+        the scales in results. ``names`` are the names of the columns.
         """
 
     def in_order(self, names: Sequence[str]) -> Prior:
@@ -293,7 +294,7 @@ class MixturePrior(Prior):
         return self.bind_beside(Laws(*(np.zeros(dim) for _ in range(4))), np.ones(dim, bool), names)
 
     def bind_beside(self, others: Laws, mixed: np.ndarray, names: Sequence[str]) -> ReadyPrior:
-        """Return this prior for those coefficients for which the mask ``mixed`` is True.
+        """Return this prior, bound to those coefficients for which the mask ``mixed`` is True.
 
         The other coefficients have the flat or normal priors ``others``. ``names`` are the names of all coefficients.
         """
@@ -331,8 +332,15 @@ class Horseshoe(MixturePrior):
     ``local_j`` is half-Cauchy(1) and ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero,
     but not the few large ones (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer coefficients are
     large. Give coefficients that should not be shrunk another prior: ``ByName({"intercept": Flat()},
-    others=Horseshoe(0.1))``. Successive draws of the scales are more correlated than those of the coefficients: use
-    ``thin=10`` if you need the scales.
+    others=Horseshoe(0.1))``. Successive draws of the scales are more correlated than successive draws of the
+    coefficients: use ``thin=10`` if you need the scales.
+
+    Parameters
+    ----------
+    scale : float
+        The scale of the half-Cauchy prior of ``global``.
+    columns : tuple of str, optional
+        The names of the columns. tunamh sets them when it makes a regression.
     """
 
     scale: float = 1.0
@@ -388,7 +396,8 @@ class Grouped(MixturePrior):
     Parameters
     ----------
     groups : optional
-        The group of every coefficient, in the order of the columns. Default: one group with all coefficients.
+        The group of every coefficient (text or numbers), in the order of the columns, such as ``["a", "a", "b"]``.
+        Default: one group with all coefficients.
     scale : HalfStudentT or HalfCauchy
         The prior of the scales. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
     columns : tuple of str, optional

@@ -20,9 +20,14 @@ from .potential import Prior, ReadyPrior
 class Normal(LocatedPrior):
     """Independent normal priors ``theta_j ~ N(mean_j, scale_j^2)``, or ``theta ~ N(mean, covariance)``.
 
-    ``mean`` and ``scale`` are each one number for all coefficients, a list in the order of the columns, or a dict or
-    pandas Series with a number for every column name. ``covariance`` is a matrix in the order of the columns, or a
-    pandas table or a dict of dicts with the names of the columns.
+    Parameters
+    ----------
+    mean, scale : float, list, dict or pandas Series
+        One number for all coefficients, a list in the order of the columns, or a dict or Series with a number for every
+        column name, such as ``{"age": 1, "dose": 5}``. ``scale`` is the standard deviation.
+    covariance : matrix, optional
+        The covariance matrix of the coefficients, instead of ``scale``: an array in the order of the columns, or a
+        pandas table or a dict of dicts with the names of the columns.
     """
 
     covariance: Any = None

@@ -32,7 +32,7 @@ class PositivePrior(ShellWord):
     def law(self) -> Laws:
         """Return the prior as compiled code reads it: four arrays of length 1.
 
-        They are the kind of distribution (as a number), the mean, the scale and the degrees of freedom.
+        The arrays are the kind of distribution (as a number), the mean, the scale and the degrees of freedom.
         """
 
     vanishes_at_zero: bool = False

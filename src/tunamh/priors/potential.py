@@ -52,9 +52,9 @@ class ReadyPrior(ABC):
 
     @property
     def mixture(self) -> Mixture | None:
-        """If the coefficients are normal given unknown scales, return what is known of these scales; otherwise None.
+        """Return a description of the unknown scales of the prior; None if it has none.
 
-        tunamh then samples the scales as well as the coefficients.
+        Given the scales, the coefficients are normal. tunamh samples the scales as well as the coefficients.
         """
         return None
 
@@ -81,7 +81,7 @@ class ReadyPrior(ABC):
 
     @property
     def tails(self) -> float:
-        """Return a number from 0 to 1: how far from normal the prior may make the posterior. A normal prior has 0."""
+        """Return a number from 0 to 1: 0 if the prior is normal, larger if it can make the posterior less normal."""
         return 0.0 if self.gaussian else 0.3
 
     @abstractmethod

@@ -36,8 +36,13 @@ class _OfPower(PositivePrior):
 class OnVariance(_OfPower):
     """A prior of the square of a positive parameter ``x``: of the variance, if ``x`` is a scale.
 
-    Example: with ``OnVariance(InverseGamma(a, b))`` as the prior of a scale, the variance has an inverse gamma prior.
-    If ``p`` is the density of ``x^2``, then ``x`` has the density ``2 x p(x^2)``.
+    Example: ``OnVariance(InverseGamma(2, 1))`` as the prior of a scale: the variance has an inverse gamma prior. If
+    ``p`` is the density of ``x^2``, then ``x`` has the density ``2 x p(x^2)``.
+
+    Parameters
+    ----------
+    prior : proper prior of a positive parameter
+        The prior of ``x^2``.
     """
 
     _added, _power = ON_VARIANCE, 2
@@ -50,8 +55,13 @@ class OnVariance(_OfPower):
 class OnPrecision(_OfPower):
     """A prior of ``1 / x^2`` for a positive parameter ``x``: of the precision, if ``x`` is a scale.
 
-    Example: with ``OnPrecision(Gamma(a, scale))`` as the prior of a scale, the precision has a gamma prior. If ``p`` is
-    the density of ``1 / x^2``, then ``x`` has the density ``2 x^-3 p(x^-2)``.
+    Example: ``OnPrecision(Gamma(2, 1))`` as the prior of a scale: the precision has a gamma prior. If ``p`` is the
+    density of ``1 / x^2``, then ``x`` has the density ``2 x^-3 p(x^-2)``.
+
+    Parameters
+    ----------
+    prior : proper prior of a positive parameter
+        The prior of ``1 / x^2``.
     """
 
     _added, _power = ON_PRECISION, -2

@@ -12,10 +12,18 @@ from .registry import independent_names
 
 @dataclass(frozen=True)
 class RandomWalk:
-    """Random walk prior of ordered parameters ``a_1, a_2, ...``: ``a_{j+1}`` has the distribution ``N(a_j, scale^2)``.
+    """Random walk prior of ordered parameters, such as the log hazards of `PiecewiseExponential`.
 
-    ``start`` is the prior of ``a_1``; with None, ``a_1`` has the default prior of the model. ``scale`` is a known
-    number: if it is small, neighbouring parameters are similar.
+    Parameter ``a_{j+1}`` has the distribution ``N(a_j, scale^2)``, for ``j = 1, 2, ...``
+
+    Parameters
+    ----------
+    scale : float
+        The standard deviation of the difference of two neighbouring parameters, a known number. If it is small,
+        neighbouring parameters are similar.
+    start : prior of coefficients, optional
+        The prior of ``a_1``, such as ``Normal(mean=-5, scale=2)``. By default ``a_1`` has the prior that
+        `PiecewiseExponential` describes.
     """
 
     scale: float = 1.0

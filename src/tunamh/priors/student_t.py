@@ -13,7 +13,14 @@ from .laws import STUDENT_T
 
 @dataclass(frozen=True, kw_only=True)
 class StudentT(LocatedPrior):
-    """Independent Student-t priors: ``(theta_j - mean_j) / scale_j`` has ``df_j`` degrees of freedom."""
+    """Independent Student-t priors: ``(theta_j - mean_j) / scale_j`` has ``df_j`` degrees of freedom.
+
+    Parameters
+    ----------
+    df, mean, scale : float, list or dict
+        One number for all coefficients, a list in the order of the columns, or a dict with a number for every column
+        name, such as ``{"age": 1, "dose": 5}``.
+    """
 
     df: Any
 

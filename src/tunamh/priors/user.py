@@ -96,11 +96,16 @@ def _called(function: Callable, name: str, theta: np.ndarray, shape: tuple[int, 
 
 @dataclass(frozen=True)
 class UserPrior(Prior):
-    """A user's compiled function ``log_prior(theta) -> float``, with ``-inf`` outside the support.
+    """A prior of coefficients from your own compiled function.
 
-    ``gradient(theta)`` and ``hessian(theta)`` are optional functions, compiled or not, that return the derivatives of
-    the log prior. Without them tunamh uses finite differences. The derivatives are used only for proposals: wrong
-    derivatives lower the acceptance rate, but do not change the posterior.
+    Parameters
+    ----------
+    function : ``@numba.njit`` function ``log_prior(theta) -> float``
+        The log density up to a constant; ``-inf`` outside the support.
+    gradient, hessian : functions of ``theta``, optional
+        Functions, compiled or not, that return the gradient (d,) and the Hessian (d, d) of the log prior. Without them
+        tunamh uses finite differences. The derivatives are used only for proposals: wrong derivatives lower the
+        acceptance rate, but do not change the posterior.
     """
 
     function: Callable

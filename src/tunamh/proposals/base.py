@@ -18,8 +18,10 @@ OPTIMAL_WALK = 2.38
 class Space(Protocol):
     """The facts about a target that a proposal may use.
 
-    ``dim`` is the number of coordinates of a state, ``states`` the number of states of a finite target (None if it is
-    continuous). `Target` describes the other members.
+    ``dim`` is the number of coordinates of a state. ``states`` is the number of states of a finite target (None if the
+    target is continuous). The other members are described at `Target`: a rough trace of the posterior precision
+    (``precision_trace``), how far the posterior is from normal (``non_gaussianity``), and how much the lengths of
+    random walk steps should vary (``walk_spread``).
     """
 
     dim: int
@@ -38,7 +40,9 @@ class ReadyProposal(NamedTuple):
 
     ``propose`` is the compiled function. ``knobs`` are its tuning parameters; ``knobs[0]`` is the step size. If
     ``tuned`` is True, warm-up tunes the step size to reach the acceptance rate ``acceptance``; the step size is at most
-    ``largest``. ``learn`` is an optional function that tunes further knobs in warm-up.
+    ``largest``. ``learn(knobs, draws, done, total)`` is an optional function that tunes further knobs in warm-up. It
+    gets the ``draws`` of a window of warm-up, and how many of the ``total`` warm-up steps are ``done``. It changes
+    ``knobs`` in place and returns a new step size, or None.
     """
 
     propose: Part

@@ -59,8 +59,8 @@ class RandomWalk(Proposal):
     Parameters
     ----------
     scale : float, vector or matrix, optional
-        Standard deviation of a step: one number for all coordinates, one per coordinate, or a matrix ``F`` such that
-        ``F F'`` is the covariance of a step. Default: one number, tuned in warm-up by Robbins-Monro.
+        The standard deviation of a step: one number for all coordinates, one number for each coordinate, or a matrix
+        ``F`` such that ``F F'`` is the covariance of a step. Default: one number, tuned in warm-up by Robbins-Monro.
     acceptance : float
         The target acceptance rate of the tuning. The efficiency is nearly the same between 0.2 and 0.35.
     learn_shape : bool
@@ -147,7 +147,8 @@ class NeighbourWalk(Proposal):
     """The lazy random walk of the TunaMH paper (Zhang, Cooper and De Sa 2020) on the states ``0 .. K-1``.
 
     With probability 1/2 the walk stays in its state. Otherwise it goes to one of the two neighbours, to each with
-    probability 1/4. The states 0 and K-1 have only one neighbour; the walk goes there with probability 1/2.
+    probability 1/4. The states 0 and K-1 have only one neighbour; from these states, the walk goes to this neighbour
+    with probability 1/2.
     """
 
     def bind(self, space: Space) -> ReadyProposal:

@@ -27,7 +27,7 @@ class Factored(NamedTuple):
 
     ``X`` has ``dim`` columns. ``numbers`` (n, k) are the first k of them; the others are the dummies. ``positions`` (n,
     F) has, for each row and each of F factors, the number of the column of ``X`` that is 1; -1 means the reference
-    level, which has no column. With ``values`` (n, F) these columns have these values instead of 1.
+    level, which has no column. If ``values`` (n, F) is set, the dummies have these values instead of 1.
     """
 
     numbers: np.ndarray
@@ -49,12 +49,13 @@ def level_positions(codes: Sequence[np.ndarray], sizes: Sequence[int], begins: i
 
 
 class Rows(NamedTuple):
-    """Consecutive rows; ``start`` is the number of the first one.
+    """Consecutive rows of the data; ``start`` is the number of the first one.
 
-    In your own source ``X`` is an array (n, d), or `Factored` columns. (Inside the library it is a block of a design,
-    `tunamh.targets.designs`, and ``others`` are blocks of further designs.) Without weights, all weights are 1; without
-    an offset, all offsets are 0. ``censored`` is 1 if the true response is larger than ``y``, -1 if it is smaller, 0
-    otherwise. Only the library uses ``entry``: the time when the observation of a row begins.
+    In your own source ``X`` is an array (n, d), or `Factored` columns, and ``y`` (n,) has the responses. Without
+    ``weights``, all weights are 1; without ``offset``, all offsets are 0. ``censored`` is 1 if the true response is
+    larger than ``y``, -1 if it is smaller, 0 otherwise. Only the library uses ``entry``, the time when the observation
+    of a row begins, and ``others``, the columns of further linear predictors. (Inside the library ``X`` and ``others``
+    are blocks of designs, `tunamh.targets.designs`.)
     """
 
     start: int
@@ -71,8 +72,9 @@ class Rows(NamedTuple):
 class Source(Protocol):
     """A source of rows that are read block by block. Every time it is read, it must return the same rows.
 
-    Blocks come in the order of the rows, cover all rows, and have at least one row each. The draws depend on the
-    division into blocks, because of the rounding of sums. They do not depend on where and when a block is read.
+    Blocks come in the order of the rows, cover all rows, and have at least one row each. The draws depend on how the
+    rows are divided into blocks, because sums are rounded differently. The draws do not depend on where and when a
+    block is read.
     """
 
     n_rows: int

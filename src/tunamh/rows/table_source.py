@@ -91,6 +91,7 @@ class RowsOfTables:
     Parameters
     ----------
     tables : Tables
+        The source of tables, such as the result of `tunamh.open_rows`.
     read : callable
         A function from a `TableBlock` to its `Rows`: ``Rows(block.start, X, y, ...)``. It may run in other processes.
     names : sequence of str or None
@@ -98,7 +99,7 @@ class RowsOfTables:
     columns : sequence of str, optional
         The columns that ``read`` needs; only these are read from disk.
     each : int
-        The number of rows that ``read`` makes of each row of a table. A block that starts at row ``k`` of the table
+        The number of rows that ``read`` makes from each row of a table. A block that starts at row ``k`` of the table
         then starts at row ``each * k``.
     classes : sequence of str, optional
         The names of the responses 0, 1, ..., if they have names.

@@ -68,7 +68,8 @@ def sample(
     tune : int
         Number of warm-up steps per chain. Their draws are not kept. With 0 every step from ``init`` is kept.
     chains, cores : int
-        Number of chains, and of threads that run them (default: the number of cores). Draws do not depend on ``cores``.
+        ``chains`` is the number of chains. ``cores`` is the number of threads that run them; its default is the number
+        of cores of the machine. Draws do not depend on ``cores``.
     rng : seed, SeedSequence or Generator, optional
     thin : int
         Number of steps per kept draw. In ``sample_stats``, ``acceptance_rate`` and ``batch_size`` are means over these

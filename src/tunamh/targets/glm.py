@@ -252,9 +252,9 @@ class GLM(Regression):
     def without_rows(self, numbers: Any) -> GLM:
         """Return the regression without some rows, without reading the other rows. The first row has number 0.
 
-        The remaining rows are numbered again from 0. The regression keeps sums over the rows; tunamh subtracts the part
-        of the removed rows, which causes only rounding errors. (For files, `tunamh.forget` does not subtract: it reads
-        the files again.)
+        ``numbers`` are the numbers of the rows to remove. The remaining rows are numbered again from 0. The regression
+        keeps sums over the rows; tunamh subtracts the part of the removed rows, which causes only rounding errors. (For
+        files, `tunamh.forget` does not subtract: it reads the files again.)
         """
         from .grown import without_rows
 

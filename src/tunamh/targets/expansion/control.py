@@ -18,8 +18,8 @@ class Taylor:
     """Taylor expansion of the energy of every row around a centre. The new target has the same posterior.
 
     ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` are the same. Section 5a of
-    docs/spec.md has the remainders and their bounds. Every test stays exact. `FactorizedMH` on targets of order 1 and 2
-    is SMH-1 and SMH-2.
+    docs/spec.md has the remainders and their bounds. Every exact test stays exact. `FactorizedMH` with an expansion of
+    order 1 or 2 is the method SMH-1 or SMH-2 of Cornish et al. (2019).
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class Taylor:
         True: measure distances in the metric of the posterior precision at the centre (docs/spec.md, section 5d).
         False: measure Euclidean distances.
     original_bounds : bool
-        True: use the bounds of the SMH paper, which are looser because they use the l1 norm. This is only for
-        comparisons.
+        True: use the bounds of Cornish et al. (2019), which are larger than tunamh's bounds because they use the l1
+        norm. This is only for comparisons.
     """
 
     order: int = 2

@@ -88,14 +88,15 @@ class Probit(LabelFamily):
         ``|f'|`` is unbounded. ``|f''|`` is below 1, its limit as z -> -infinity. ``|f'''|`` is at most 0.2957, its
         value at z = 1.0024, which is its only critical point.
 
-        The proof uses the cumulants k1, k2, k3, k4 of ``V`` (see `Probit`), ``h = phi/Phi`` and ``w = z + h = k1``.
+        *Proof.* It uses the cumulants k1, k2, k3, k4 of ``V`` (see `Probit`), ``h = phi/Phi`` and ``w = z + h = k1``.
 
         Let ``a = h w = f''`` and ``b = w^2``. As h, w and the variance k2 are positive, ``a`` lies in (0, 1). As z
-        grows, V passes from exponential (k3, k4 > 0) to normal (k3 -> 0). Now use ``h' = -h w`` and ``w' = 1 - h w``.
+        grows from -infinity to +infinity, the distribution of V changes from exponential (k3, k4 > 0) to normal (k3 ->
+        0). Now use ``h' = -h w`` and ``w' = 1 - h w``.
 
-        *k3 is positive,* so ``a`` decreases. It has the form ``k3 = h s`` with ``s = b + a - 1``. At a zero of s the
-        derivative is positive, because ``w s' = 2 (1-a)^2 > 0`` there. But s is positive at first, so it would have to
-        fall to reach its first zero. Hence s has no zero.
+        *k3 is positive,* so ``a`` decreases. The cumulant k3 has the form ``k3 = h s`` with ``s = b + a - 1``. At a
+        zero of s the derivative is positive, because ``w s' = 2 (1-a)^2 > 0`` there. But s is positive at first, so it
+        would have to fall to reach its first zero. Hence s has no zero.
 
         *k3 has one critical point.* Its derivative is ``k4 = h q`` with ``q = 3w + h - w^3 - 4hw^2 - h^2 w``. At a zero
         of q, ``b^2 = a + 3b - 4ab - a^2``, and therefore ``b q' = -3 (1-2a) (a(1-a) + b(2-3a))``. The last factor is

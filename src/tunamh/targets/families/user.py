@@ -152,7 +152,8 @@ def family(
     check : function ``check(y)``, optional
         It must raise a ValueError if the energy does not allow a response.
     shared : dict of priors, optional
-        The priors of the other parameters (or of their coefficients), by the name of the parameter. Default:
+        The priors of the arguments of ``energy`` other than ``eta`` and ``y``. The key is the name of the argument, the
+        value is its prior (or the prior of its coefficients): ``{"zeta": Normal(scale=1)}``. Default:
         ``Normal(scale=2.5)``.
     mean : function ``mean(eta)``, or ``mean(eta, zeta)``, optional
         The mean of a response, for `tunamh.predict`.

@@ -76,10 +76,10 @@ def sample(
         steps, and ``bound_ratio`` is the maximum. ``accepted`` and ``full_data_step`` are True if they are True for at
         least one of these steps.
     init : (d,) or (chains, d), optional
-        Initial states. By default each chain starts at a random state from an overdispersed distribution. This is the
-        Laplace approximation of a random subsample for regressions, a wider Laplace approximation with a control
-        variate, a uniform distribution for finite targets and boxes, and a standard normal distribution for an
-        `EnergyTarget`.
+        Initial states. By default each chain starts at a random state from a distribution that is wider than the
+        posterior. For a regression this is the normal distribution around a mode, with twice the standard deviations of
+        Laplace's approximation. For `FiniteWalk` and `GaussianMixture` it is a uniform distribution. For an
+        `EnergyTarget` without a control variate it is a standard normal distribution.
     max_seconds : float, optional
         Stop after this time and return the draws so far. The time includes set-up and warm-up, but not compilation.
     store : str or path, optional

@@ -135,7 +135,7 @@ class LowerBounded(Protocol):
 
 
 class GloballyBounded(Protocol):
-    """A target that knows bounds of every row's energy, for all parameters. `PoissonMH` needs such a target."""
+    """A target with known bounds of every row's energy, for all parameters. `PoissonMH` needs these bounds."""
 
     @abstractmethod
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:

@@ -55,7 +55,7 @@ class BoundViolation(TunaMHError):
         ``|U_i(prop) - U_i(theta)| / (c_i M(theta, prop))``: the change of the energy ``U_i`` divided by its bound. With
         a valid bound it is at most 1.
     rise, bound : float
-        The change of the energy, and its bound ``c_i M(theta, prop)``.
+        The change of the energy ``U_i``, and the bound ``c_i M(theta, prop)`` of this change.
     """
 
     def __init__(

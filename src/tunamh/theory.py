@@ -70,10 +70,10 @@ def least_batch(kappa: float, move_bound: float, zeta: float = 3.4e-6) -> float:
 def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
     """Return the ``chi`` that minimises the batch size of TunaMH divided by its guaranteed spectral gap.
 
-    The gap is that of Zhang, Cooper and De Sa (2020), so the objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2
-    sqrt(log(2) / chi))``; ``move_bound = C M`` is the sum of the bounds on the energy differences of all rows. With
-    ``paper=True`` the result is the formula of the paper, about ``1 / sqrt(C M)``, which does not minimise the
-    objective (docs/spec.md, section 4, erratum 2). The minimiser tends to 2.248 for large ``C M``.
+    The guarantee for the gap is the one of Zhang, Cooper and De Sa (2020), so the objective is ``(chi C^2 M^2 + C M)
+    exp(1/chi + 2 sqrt(log(2) / chi))``; ``move_bound = C M`` is the sum of the bounds on the energy differences of all
+    rows. With ``paper=True`` the result is the formula in their paper, about ``1 / sqrt(C M)``, which does not minimise
+    the objective (docs/spec.md, section 4, erratum 2). The minimiser tends to 2.248 for large ``C M``.
     """
     if not move_bound > 0:
         raise ValueError(f"move_bound must be positive, got {move_bound!r}")
@@ -180,7 +180,11 @@ class FiniteProblem:
         return weight / weight.sum()
 
     def log_rho(self, here: int, there: int) -> float:
-        """Return the part of a move's log acceptance ratio that needs no rows: proposal, prior and Taylor part."""
+        """Return the logarithm of the part of a move's acceptance ratio that needs no rows.
+
+        The move goes from state ``here`` to state ``there``. This part is the product of the proposal ratio, the prior
+        ratio and the Taylor part.
+        """
         q = self.proposal
         return math.log(q[there, here] / q[here, there]) + self.log_prior[there] - self.log_prior[here]
 
@@ -198,7 +202,10 @@ def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
 
 
 def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> float:
-    """Return the exact probability that ``test`` accepts the move from state ``here`` to state ``there``."""
+    """Return the exact probability that ``test`` accepts the move from state ``here`` to state ``there``.
+
+    ``problem`` has the states, the energies of the rows in each state, and the proposal (`FiniteProblem`).
+    """
     if problem.proposal[there, here] == 0 or problem.log_prior[there] == -np.inf:
         return 0.0
     return test.finite_acceptance(problem, here, there)
@@ -207,8 +214,8 @@ def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> floa
 def full_acceptance(problem: FiniteProblem, here: int, there: int) -> float:
     """Return the acceptance probability of full-data MH, ``min(1, rho exp(-sum_i D_i))``.
 
-    ``D_i = U_i(there) - U_i(here)`` is the energy difference of row ``i``; ``rho`` is the product of the proposal
-    ratio, the prior ratio and the Taylor part.
+    ``here`` and ``there`` are states of ``problem`` (`FiniteProblem`). ``D_i = U_i(there) - U_i(here)`` is the energy
+    difference of row ``i``; ``rho`` is the product of the proposal ratio, the prior ratio and the Taylor part.
     """
     rises = problem.energies[:, there] - problem.energies[:, here]
     return math.exp(min(0.0, problem.log_rho(here, there) - rises.sum()))
@@ -217,11 +224,11 @@ def full_acceptance(problem: FiniteProblem, here: int, there: int) -> float:
 def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, beta: float, gamma: float) -> float:
     """Return the exact acceptance probability of a test that draws row ``i`` a Poisson number of times.
 
-    It is ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})``. The Poisson count ``s_i`` has the rate ``lam_i``; ``lam'_i =
-    lam_i - rise_i`` is the rate in the move back. ``rise_i`` is the energy difference of row ``i``, and ``bound_i = c_i
-    M`` is the bound of ``|rise_i|``. The rate ``lam_i`` is ``beta bound_i + min(0, rise_i)`` if ``gamma = 0``, and
-    ``(beta - 1) bound_i + max(0, rise_i)`` if ``gamma = 1``; for other ``gamma`` it is their mean with the weights ``1
-    - gamma`` and ``gamma``.
+    It is ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})`` with ``rho = exp(log_rho)``. The Poisson count ``s_i`` has the
+    rate ``lam_i``; ``lam'_i = lam_i - rise_i`` is the rate in the move back. ``rise_i`` is the energy difference of row
+    ``i``, and ``bound_i = c_i M`` is the bound of ``|rise_i|``. The rate ``lam_i`` is ``beta bound_i + min(0, rise_i)``
+    if ``gamma = 0``, and ``(beta - 1) bound_i + max(0, rise_i)`` if ``gamma = 1``; for other ``gamma`` it is the
+    weighted mean of these two rates, with the weights ``1 - gamma`` and ``gamma``.
     """
     forward = (1 - gamma) * (beta * bound + np.minimum(0, rise)) + gamma * ((beta - 1) * bound + np.maximum(0, rise))
     if (forward < -1e-12).any() or (forward - rise < -1e-12).any():
@@ -270,8 +277,9 @@ def _compound_poisson(rates: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray,
 def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Callable[[np.ndarray], float]) -> float:
     """Return the mean of ``accepts(gains)`` over all orders in which the rows can be drawn.
 
-    ``gains`` are the energy differences ``U_i(here) - U_i(there)`` of the rows in this order. ``accepts`` returns the
-    acceptance probability of a test that draws the rows in this order.
+    ``here`` and ``there`` are states of ``problem`` (`FiniteProblem`). ``gains`` are the energy differences ``U_i(here)
+    - U_i(there)`` of the rows in this order. ``accepts`` returns the acceptance probability of a test that draws the
+    rows in this order.
     """
     gains = problem.energies[:, here] - problem.energies[:, there]
     orders = list(itertools.permutations(range(gains.size)))

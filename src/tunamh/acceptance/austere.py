@@ -74,8 +74,8 @@ class AustereMH:
     def quantiles(self, n_rows: int) -> np.ndarray:
         """Return the upper ``epsilon`` quantiles of Student's t distribution, one for each stage of the test.
 
-        Stage ``k = 1, 2, ...`` has ``n = k batch`` rows, fewer than ``n_rows``, the number of all rows. Its quantile is
-        that of ``n - 1`` degrees of freedom.
+        ``n_rows`` is the number of all rows. Stage ``k = 1, 2, ...`` uses ``n = k batch`` rows, as long as this is
+        fewer than ``n_rows``. The quantile of this stage is that of a t distribution with ``n - 1`` degrees of freedom.
         """
         from scipy.special import stdtrit
 

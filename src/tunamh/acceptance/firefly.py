@@ -147,8 +147,8 @@ class FlyMC:
 
     The method replaces the likelihood of most rows (the dark rows) by a lower bound, and evaluates only the other rows
     (the bright rows). In ``sample_stats``, ``batch_size`` counts all evaluated energies, and ``bright_rows`` counts the
-    bright rows after the step. The lower bound of the likelihood is that of Jaakkola and Jordan for logistic
-    regression, the Gaussian tangent for Student-t, and the Taylor bound for the mixture.
+    bright rows after the step. There are lower bounds for three kinds of targets: the bound of Jaakkola and Jordan for
+    logistic regression, the Gaussian tangent for Student-t regression, and the Taylor bound for `GaussianMixture`.
 
     Parameters
     ----------

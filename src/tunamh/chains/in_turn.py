@@ -23,9 +23,10 @@ class InTurn(Kernel):
     If every kernel leaves the posterior invariant, so does this one. The chain need not be reversible, and a single
     kernel need not reach every state.
 
-    The memory of a kernel, such as the energy of all rows in `MH`, is computed again after another kernel has moved the
-    parameters; such a step reads all rows twice. Kernels whose memory is part of the state (`FlyMC`) cannot be
-    combined. If several kernels draw rows at random, all of them must draw row ``i`` with the same probability.
+    The memory of a kernel is the numbers that it keeps between steps, such as the energy of all rows in `MH`. After
+    another kernel has moved the parameters, this memory is computed again; a step of `MH` then reads all rows twice.
+    Kernels whose memory is part of the state (`FlyMC`) cannot be combined. If several kernels draw rows at random, all
+    of them must draw row ``i`` with the same probability.
     """
 
     kernels: tuple[Kernel, ...]

@@ -111,7 +111,8 @@ class ReadyKernel(NamedTuple):
         the statistics. After each window of warm-up the part gets the mean of this statistic over the window. If the
         mean is not positive, the part is not called.
     log_prior : pair of Part and array, optional
-        ``own.log_prior`` and ``own.prior_hyper``. Default: those of the model.
+        The log prior and its fixed numbers: ``own.log_prior`` and ``own.prior_hyper``. Default: the log prior of the
+        target and its numbers.
     proposal, decide : ReadyProposal and Part, optional
         ``own.propose``, ``own.proposal_knobs`` and ``own.decide``, for `MetropolisHastings`.
     parts : tuple of Part

@@ -46,6 +46,7 @@ def influence(
         Your own family (`tunamh.family`) again, because a result does not contain code. A family with only an energy
         (without ``mean=`` and ``draw=``) is enough here.
     rng : seed, optional
+        The seed of the random subsample. By default each call draws another subsample.
 
     Returns
     -------

@@ -231,7 +231,8 @@ def read_only(typing, array):
 def fixed(values: Any) -> np.ndarray:
     """Return the numbers as a read-only, contiguous float64 vector, as ``hyper`` and ``knobs`` must be.
 
-    ``hyper`` are the fixed numbers of a part; ``knobs`` are its tuning parameters.
+    ``values`` is a number or a sequence of numbers. ``hyper`` are the fixed numbers of a part; ``knobs`` are its tuning
+    parameters.
     """
     array = np.array(values, dtype=np.float64).ravel()
     array.flags.writeable = False

@@ -76,8 +76,8 @@ def comparisons(
     Returns
     -------
     EffectsTable
-        A table like that of `tunamh.predictions`; the columns ``variable`` and ``contrast`` say what is compared. For
-        ratios, the column ``p_above_1`` replaces ``p_positive``.
+        A table as `tunamh.predictions` returns it; in addition, the columns ``variable`` and ``contrast`` say what is
+        compared. For ratios, the column ``p_above_1`` replaces ``p_positive``.
 
     Notes
     -----

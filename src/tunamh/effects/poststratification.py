@@ -50,7 +50,7 @@ def poststratify(
     Returns
     -------
     EffectsTable
-        A table with the same columns as that of `tunamh.predictions`.
+        A table with the same columns as the table of `tunamh.predictions`.
 
     Examples
     --------

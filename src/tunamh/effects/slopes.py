@@ -57,8 +57,8 @@ def slopes(
     Returns
     -------
     EffectsTable
-        A table like that of `tunamh.predictions`; the columns ``variable`` and ``slope`` give the column and the kind
-        of slope.
+        A table as `tunamh.predictions` returns it; in addition, the columns ``variable`` and ``slope`` give the column
+        and the kind of slope.
 
     Notes
     -----

@@ -31,7 +31,7 @@ class EffectsTable(GroupTable):
     def draws(self) -> Any:
         """Return the posterior draws as an `xarray.DataArray` with the dimensions chain, draw and line.
 
-        ``line`` is the index of the table."""
+        The coordinate ``line`` has the index of the table."""
         draws = self._all_draws
         lines = self.index.to_numpy()
         if draws is None or not set(lines.tolist()) <= set(draws["line"].values.tolist()):

@@ -38,8 +38,8 @@ def prior_summary(target: Any) -> Any:
     -------
     pandas.DataFrame
         One line for each parameter, with the names of `tunamh.summary`. ``prior`` is the prior in words, and ``role``
-        says what kind of parameter it is. The lines below the table (``attrs["notes"]``) have further facts: the
-        distribution of group effects, and the row for which the prior of an intercept or a cutpoint is defined.
+        says what kind of parameter it is. The lines below the table (``attrs["notes"]``) say more: the distribution of
+        group effects, and the row for which the prior of an intercept or a cutpoint is defined.
 
     Raises
     ------

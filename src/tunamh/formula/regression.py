@@ -69,8 +69,8 @@ def regression(
         The same arguments as for `GLM`; a string is the name of a column.
     predictors : dict of formulas, optional
         Formulas for other parameters of the family. The key is the name of the parameter, the value is its formula:
-        ``{"scale": "~ distance"}``. In ``prior``, the key of such a term is the name of the parameter and the term:
-        ``"scale distance"``. The intercept of such a formula has a proper default prior.
+        ``{"scale": "~ distance"}``. In ``prior``, the key of a term in these formulas is the name of the parameter and
+        the term: ``"scale distance"``. The intercepts of these formulas have a proper default prior.
     missing : "error" or "drop"
         ``"error"`` raises an error for missing values in the columns of the formula. ``"drop"`` leaves out the rows
         with missing values.

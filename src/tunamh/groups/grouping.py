@@ -34,8 +34,8 @@ class GroupEffects:
     Parameters
     ----------
     codes : (N,)
-        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow). With
-        `tunamh.open_rows`, the name of such a column.
+        The group of every row: text, integers, or a column of categories (pandas, polars, pyarrow). If the rows come
+        from `tunamh.open_rows`, pass the name of the column.
     X : (N, q) table, optional
         The columns whose coefficients vary by group. Default: random intercepts. No column of ones is added: include
         one if you want intercepts and slopes.
@@ -57,8 +57,8 @@ class GroupEffects:
     predictor : str, optional
         A parameter of the family, such as ``"scale"``: the effects are then added to the linear predictor of this
         parameter, so that groups can differ in the scale of their responses. ``predictors=`` of the model must have
-        columns for this parameter, at least a column of ones. Default: the main linear predictor, that of the columns
-        ``X`` of the model.
+        columns for this parameter, at least a column of ones. By default the effects are added to the main linear
+        predictor, which has the columns ``X`` of the model.
     covariance : matrix, optional
         The known covariance ``K`` among the levels: the effects are ``v ~ N(0, scale^2 K)``. An example is a kinship
         matrix of animals. ``K`` is a data frame whose labels are the levels, or an array; then the levels are the row

@@ -385,7 +385,7 @@ class MixedModel(GroupedParameters):
 
         The common parameters and the logarithms of the scales are normal around the centre (the approximate mode), with
         twice the standard deviations of the Gaussian approximation. The initial logarithm of a scale differs from the
-        centre by at most 3. Where the prior density of such a value is zero, the centre is used instead. Given these
+        centre by at most 3. If the prior density of an initial value is zero, the centre is used instead. Given these
         values, the group effects are drawn around their approximate conditional means.
         """
         state = np.empty(self.dim)

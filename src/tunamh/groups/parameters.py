@@ -80,7 +80,8 @@ class GroupedParameters(Target):
     def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
         """Return the means and standard deviations of the effects: a dict of two arrays of shape (chains, effects).
 
-        ``memories`` has the sums that each chain kept. The result is None if the draws of all effects are kept.
+        ``memories`` has, for each chain, the means and the sums of squares of the effects over the draws of this chain.
+        The result is None if the draws of all effects are kept.
         """
         if self.keeps_effects:
             return None

@@ -33,9 +33,9 @@ def history(cache: Any, *, model: int | None = None) -> Any:
     """Return a table that shows how the coefficients changed when rows were added.
 
     A run of a script counts as an update if its rows differ from the rows of the run before. The table has one line for
-    each coefficient and each update. ``mean`` and ``sd`` are those of the Gaussian approximation of the posterior after
-    this update, computed from sums over all rows. `tunamh.summary` of the draws of this run has nearly the same numbers
-    if the posterior is nearly Gaussian.
+    each coefficient and each update. ``mean`` and ``sd`` are the mean and the standard deviation of the coefficient in
+    the Gaussian approximation of the posterior after this update. They are computed from sums over all rows.
+    `tunamh.summary` of the draws of this run has nearly the same numbers if the posterior is nearly Gaussian.
 
     Parameters
     ----------
@@ -48,8 +48,9 @@ def history(cache: Any, *, model: int | None = None) -> Any:
     -------
     pandas.DataFrame
         ``night``: the number of the update, from 0 on (data often arrive once a night). ``date``: when it was made.
-        ``rows`` and ``files``: how many the posterior uses. ``rows_read``: how many rows the update read. ``centre``:
-        the date when the centre of the Taylor expansions was chosen. ``coefficient``, ``mean`` and ``sd``: see above.
+        ``rows`` and ``files``: the numbers of rows and files that the posterior uses. ``rows_read``: the number of rows
+        that the update read. ``centre``: the date when the centre of the Taylor expansions was chosen. ``coefficient``,
+        ``mean`` and ``sd``: see above.
     """
     import pandas as pd
 

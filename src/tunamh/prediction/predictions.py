@@ -71,8 +71,9 @@ def predict(
     include_group_specific : bool
         False: leave all group effects out, also those of known groups (brms: ``re_formula=NA``).
     trials, offset, groups, predictors
-        The same arguments as for the target, for the new rows. You do not need them if the target was made from a
-        formula. If the target had one number of ``trials`` for all rows, it is also used for the new rows.
+        The same arguments as for the target, but with the values of the new rows. You do not need them if the target
+        was made from a formula. If the target had one number of ``trials`` for all rows, it is also used for the new
+        rows.
     family : optional
         Your own family (`tunamh.family`) again, because a result does not contain code. It is needed only for
         ``"mean"`` and ``"response"``.

@@ -42,6 +42,7 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     rows : int
         Size of the random subsample of the rows.
     rng : seed, optional
+        The seed of the draws and of the random subsample. By default they differ in every call.
 
     Returns
     -------

@@ -51,6 +51,7 @@ def replicate(
     extend : bool
         True: return ``posterior`` with these groups added, for ArviZ's functions that need both.
     rng : seed, optional
+        The seed of the random subsample and of the simulated responses. By default they differ in every call.
 
     Returns
     -------

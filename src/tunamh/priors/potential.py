@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class PriorExpansion(NamedTuple):
     """The energy ``V = -log prior`` at a point, with its gradient and Hessian.
 
-    If ``V`` has a kink, as for a Laplace prior, all three are those of a smoothed function.
+    If ``V`` has a kink, as for a Laplace prior, a smooth function replaces ``V``, and the three are computed from it.
     """
 
     energy: float

@@ -100,11 +100,11 @@ class Autoregressive(Proposal):
         Autocorrelation of the chain if all proposals are accepted. 0 proposes independently of the state. Default:
         warm-up finds the smallest value with an acceptance rate of 0.6.
     robust_share : float, optional
-        Share of other kinds of steps. They keep the chain from getting stuck if the tails of the posterior are heavier
-        than Gaussian. Half of these steps are independent draws from a Student-t distribution (if the prior is not
-        Gaussian, some of these steps move along the line through the centre). A quarter of the steps are a random walk,
-        and a quarter use a random ``rho`` for shorter steps. Default: between 0.03 and 0.5, larger if the posterior is
-        farther from Gaussian.
+        The share of steps that use another proposal. These steps keep the chain from getting stuck if the tails of the
+        posterior are heavier than Gaussian. Half of these steps are independent draws from a Student-t distribution (if
+        the prior is not Gaussian, some of these steps move along the line through the centre). A quarter of the steps
+        are a random walk, and a quarter use a random ``rho`` for shorter steps. Default: between 0.03 and 0.5, larger
+        if the posterior is farther from Gaussian.
     """
 
     rho: float | None = None

@@ -73,7 +73,7 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
           random slopes the variance of a factor is the mean over the rows (Johnson 2014). The variance that the common
           coefficients explain is not part of this ratio ("adjusted ICC"). The variance of effects of single counts
           (also of successes), ``(1 | row)``, is part of the residual variance. With `Categorical` every class has its
-          own shares; the residual variance is that of the latent error, ``pi^2 / 3``.
+          own shares; the residual variance is the variance of the latent error, ``pi^2 / 3``.
 
         For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the residual variance is not known. Then
         the table has no ``Residual`` and no shares, and a line below the table reports this.

@@ -20,9 +20,9 @@ from .layout import EFFECT, ROLE, Layout, layout_of, plain_layout, refuse_unwrit
 def summary(tree: Any, **settings: Any) -> Any:
     """Return `arviz_stats.summary`, rounded to the digits that the Monte Carlo error supports.
 
-    For a mean or an interval, the last digit has the same decimal place as the first digit of the Monte Carlo standard
-    error of the mean (``mcse_mean``); for a standard deviation, as the first digit of ``mcse_sd``. ``round_to="none"``
-    returns all digits.
+    ``tree`` is the result of `tunamh.sample`. For a mean or an interval, the last digit has the same decimal place as
+    the first digit of the Monte Carlo standard error of the mean (``mcse_mean``); for a standard deviation, as the
+    first digit of ``mcse_sd``. ``round_to="none"`` returns all digits.
 
     If the acceptance test of the run is not exact, the name of every parameter in the table ends in ``(inexact)``. The
     same holds for draws from Laplace's approximation. The notes below the table (``attrs["notes"]``) say how far the

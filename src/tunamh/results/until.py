@@ -20,8 +20,8 @@ class Until:
     """Stop when the worst parameter has enough effective draws, a small enough R-hat, or both if both are set.
 
     The rule is checked after 100 draws per chain, 120, 144, and so on, and not by the clock. So the same seed stops at
-    the same draw. Such a rule has a small bias, because it can stop by chance when the estimates look good. To keep
-    this bias small, use at least a few hundred effective draws.
+    the same draw. A run with such a rule has a small bias, because it can stop by chance when the estimates look good.
+    To keep this bias small, use at least a few hundred effective draws.
 
     Parameters
     ----------

@@ -55,6 +55,7 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
         from an approximation of the posterior. The standard error is proportional to one over the square root of this
         number.
     rng : seed, optional
+        The seed of the moves. Default: 0, so that a second call gives the same result.
 
     Returns
     -------

@@ -78,7 +78,10 @@ class LaplaceApproximation:
         return np.sqrt(np.diag(self.covariance))
 
     def sample(self, draws: int = 1000, rng: Any = None, chains: int = 4) -> Any:
-        """Return independent draws as a DataTree with the same variables as `tunamh.sample`, marked as inexact."""
+        """Return independent draws as a DataTree with the same variables as `tunamh.sample`, marked as inexact.
+
+        The result has ``chains`` chains of ``draws`` draws each; ``rng`` is the seed.
+        """
         import xarray
 
         draws, chains = whole_number("draws", draws, 1), whole_number("chains", chains, 1)

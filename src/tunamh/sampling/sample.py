@@ -71,6 +71,7 @@ def sample(
         ``chains`` is the number of chains. ``cores`` is the number of threads that run them; its default is the number
         of cores of the machine. Draws do not depend on ``cores``.
     rng : seed, SeedSequence or Generator, optional
+        The seed. By default the draws differ in every run; the result contains the seed that was used.
     thin : int
         Number of steps per kept draw. In ``sample_stats``, ``acceptance_rate`` and ``batch_size`` are means over these
         steps, and ``bound_ratio`` is the maximum. ``accepted`` and ``full_data_step`` are True if they are True for at

@@ -448,8 +448,8 @@ class Target(Value):
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Draw a random initial state of a chain, from the standard normal distribution.
 
-        Targets with more knowledge draw it from another distribution. `sample` uses it if the user does not set
-        ``init``.
+        Other targets, such as regressions, use another distribution. `sample` calls this method for each chain if the
+        user does not set ``init``. ``rng`` is a random generator, and ``chain`` is the number of the chain.
         """
         return rng.standard_normal(self.dim)
 

@@ -219,7 +219,10 @@ class GLM(Regression):
         return self._with(formula=formula, kept_rows=kept_rows)
 
     def with_kept(self, kept: KeptExpansion) -> Self:
-        """Return the same regression with a known Taylor expansion and a known mode, so that it needs no set-up."""
+        """Return the same regression with a Taylor expansion and a mode that are already known.
+
+        ``kept`` contains them. Such a regression needs no set-up.
+        """
         return self._with(kept=kept)
 
     grown: Any = None
@@ -353,7 +356,8 @@ class GLM(Regression):
     def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
         """Return True if the Taylor expansion proves that the posterior is proper.
 
-        ``away`` is the distance of the expansion's centre from the mode, in posterior standard deviations.
+        ``expanded`` is the regression with its Taylor expansion. ``away`` is the distance from the centre of the
+        expansion to the mode, in posterior standard deviations.
         """
         return proved_proper(self, expanded, away)
 
@@ -373,7 +377,8 @@ class GLM(Regression):
     def log_joint(self, point: np.ndarray) -> float:
         """Return the log likelihood of all rows plus the log prior density, with all constants.
 
-        ``point`` is in the chain's coordinates (see `to_user`), and the prior density is that of these coordinates.
+        ``point`` is in the chain's coordinates (see `to_user`), and the prior density is the density of these
+        coordinates.
         """
         return log_likelihood(self, point) + log_prior_at(self, point)
 
@@ -409,8 +414,8 @@ class GLM(Regression):
     def candidates_slack(self) -> float:
         """Return by how much the energy at a candidate may exceed the lowest energy. Other candidates are dropped.
 
-        A candidate is a mode of a random sample of the rows, so its energy for all rows differs from that of the mode
-        for all rows.
+        A candidate is a mode of a random sample of the rows, so its energy on all rows is larger than the energy of a
+        mode of all rows.
         """
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
@@ -464,11 +469,11 @@ class GLM(Regression):
 
     @cached_property
     def mixed_prior(self) -> GLM | None:
-        """Return the same regression with a prior that is Gaussian given unknown scales; None if that does not help.
+        """Return the same regression with its prior written as a normal prior with unknown scales; None if not useful.
 
-        It helps if a Student-t or Laplace prior is about as narrow as the likelihood. The posterior then has the peak
-        and the tails of the prior, and a Gaussian approximation has neither. If the prior has unknown scales already,
-        the regression is returned as it is.
+        This is useful if a Student-t or Laplace prior is about as narrow as the likelihood. The posterior then has the
+        peak and the tails of the prior, and a Gaussian approximation has neither. If the prior has unknown scales
+        already, the regression is returned as it is.
         """
         prior = self._prior
         if prior.mixture is not None:

@@ -171,7 +171,8 @@ class GaussianMixture(Target):
 
     Parameters
     ----------
-    x : (N,) observations
+    x : (N,)
+        The observations.
     variance : float
         The known variance of both normal distributions.
     box : float
@@ -179,8 +180,8 @@ class GaussianMixture(Target):
     paper_bounds : bool
         False: the bounds are ``c_i = sqrt(2) (|x_i| + box) / variance``. They are proved in section 3.2 of docs/spec.md
         for ``|x_i| + box >= 1.8 sigma`` with the standard deviation ``sigma``; for rows with smaller ``|x_i| + box``
-        the bound of the TunaMH paper (Zhang, Cooper and De Sa 2020) is used. True: all bounds are those of the paper,
-        which are 2.2 times larger on average.
+        the bound of the TunaMH paper (Zhang, Cooper and De Sa 2020) is used. True: all rows have the bounds of that
+        paper, which are 2.2 times larger on average.
     prior, temper
         The prior of ``(t1, t2)``, as in `GLM`, and a number that multiplies every energy but not the prior.
     """

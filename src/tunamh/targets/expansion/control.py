@@ -24,7 +24,8 @@ class Taylor:
     Parameters
     ----------
     order : 1 or 2
-        The remainders decrease with the square (order 1) or the cube (order 2) of the distance from the centre.
+        The order of the expansion. The remainders (the differences between the energies and their expansions) decrease
+        with the square (order 1) or the cube (order 2) of the distance from the centre.
     centre : (d,), optional
         The centre of the expansion. Default: a mode of the posterior, found on samples of the rows and then on all
         rows. The draws are exact for every centre.

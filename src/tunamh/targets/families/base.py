@@ -208,7 +208,7 @@ class BaseFamily(ABC):
         return False
 
     def with_default_scale(self, prior: Any) -> BaseFamily | None:
-        """Return a copy of the family with this prior of its scale.
+        """Return a copy of the family with ``prior`` as the prior of its scale.
 
         The result is None if the user has set the scale, or if the family has none.
         """
@@ -222,10 +222,11 @@ class BaseFamily(ABC):
         The default priors use these two numbers (`tunamh.priors.default`).
 
         For real responses, the centre is the mean and the unit is the standard deviation. If the family models the
-        logarithm of the response, the centre and the unit are those of the logarithms. In a robust family, the unit is
-        the median absolute deviation divided by 0.6745, if this is not zero. For a family with a link, the unit is 1;
-        the centre is the logarithm of the mean for a log link, and 0 for other links. If ``y`` is only a sample,
-        ``moments`` has the mean and the standard deviation of all responses.
+        logarithm of the response, the centre and the unit are computed from the logarithms. In a robust family, the
+        unit is the median absolute deviation divided by 0.6745, if this is not zero. For a family with a link, the unit
+        is 1; the centre is the logarithm of the mean for a log link, and 0 for other links. ``weights`` are the weights
+        of the rows. If ``y`` is only a sample of the responses, ``moments`` has the mean and the standard deviation of
+        all responses.
         """
         if self.responses is None:
             return Location(None, 1.0)

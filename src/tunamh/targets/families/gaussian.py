@@ -82,8 +82,8 @@ class Gaussian(ResidualFamily):
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
         """Return the layout of the rows for compiled code: which numbers a row has, and in which order.
 
-        It is that of `Family`, with changes for an unknown scale, for censored responses (Tobit) and for a scale that
-        depends on columns.
+        It is the layout of `Family`, with changes for an unknown scale, for censored responses (Tobit) and for a scale
+        that depends on columns.
         """
         if described_by_columns(observations):
             return heteroscedastic(observations, self.scale)

@@ -14,8 +14,9 @@ from ...compiled import Part
 class Suprema(NamedTuple):
     """For each row, upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``; they may be infinite.
 
-    ``f(eta)`` is the energy (minus log-likelihood) of a row as a function of its linear predictor ``eta``. The closer
-    the bounds are to the suprema, the fewer rows are read.
+    ``f(eta)`` is the energy (minus log-likelihood) of a row as a function of its linear predictor ``eta``. ``first``,
+    ``second`` and ``third`` are the bounds of its first, second and third derivative, arrays with one number for each
+    row. The closer the bounds are to the suprema, the fewer rows are read.
     """
 
     first: np.ndarray

@@ -87,7 +87,7 @@ class Logistic(LinearInLabel):
         """Return the constant of order 2 of each row (docs/spec.md, section 5m).
 
         It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``. It is
-        that of ``log(1 + e^eta)``, because the other term of the energy ``f`` is linear.
+        the constant of ``log(1 + e^eta)``, because the other term of the energy ``f`` is linear.
         """
         return logistic_second_order(eta, radius)
 

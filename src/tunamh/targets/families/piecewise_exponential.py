@@ -40,7 +40,7 @@ class PiecewiseExponential(BaseFamily):
     The log hazards ``a_j`` replace the intercept, so do not include a column of ones. Three arguments of `GLM` describe
     the times: ``event=`` (a time can be right-censored), ``entry=`` (the observation of a row can begin after time 0)
     and ``strata=`` (each stratum has its own log hazards). With many pieces and a flat prior of the log hazards, the
-    posterior of the coefficients is that of Cox's partial likelihood.
+    coefficients have the posterior that Cox's partial likelihood gives.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Poisson(CountFamily):
     The energy (negative log-likelihood) of a row is ``f = e^eta - y eta``, up to a constant.
 
     The derivatives of ``f`` are not bounded over all ``eta``. So tunamh uses bounds within a distance of a given
-    ``eta``; those of the second-order remainder (`second_order_constants`) are exact.
+    ``eta``. The bounds of the second-order remainder (`second_order_constants`) are exact.
     """
 
     word = "poisson"

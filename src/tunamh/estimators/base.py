@@ -172,14 +172,15 @@ class PosteriorEstimator(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : rows
+        X : (N, features)
+            The rows.
         n_samples : int
             Number of draws, evenly spaced among those of ``posterior_``.
         kind : {"mean", "linear", "response"}
             Draw the mean of the response (for a classifier: the class probabilities), the linear predictor, or a new
             response.
         random_state
-            For new responses.
+            The seed of the new responses, for ``kind="response"``.
         """
         X = self._read(X)
         available = self.posterior_.posterior["theta"].values[..., 0].size
@@ -203,10 +204,11 @@ class PosteriorEstimator(BaseEstimator, ABC):
         """Draws of one kind for the rows of ``X``, by draws of the coefficients and of what else is unknown."""
 
     def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
-        """Return central posterior intervals for every row, shape (row, 2); for a classifier (row, class, 2).
+        """Return central posterior intervals for every row, shape (row, 2).
 
-        They are intervals of the mean response or of the probabilities. With ``kind="response"`` they are intervals of
-        a new response.
+        The last axis has the lower and the upper end. ``level`` is the probability of the intervals. ``kind="mean"``:
+        intervals of the mean response. ``kind="linear"``: intervals of the linear predictor. ``kind="response"``:
+        intervals of a new response, simulated with the seed ``random_state``.
         """
         tails = tails_of(level)
         X = self._read(X)

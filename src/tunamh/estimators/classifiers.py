@@ -21,25 +21,32 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
     Parameters
     ----------
     prior : prior of `tunamh.priors`, optional
-        Prior of the coefficients. Default: ``Normal(0, 2.5 / s)``; ``s`` is the standard deviation of a column or, for
-        a column with two values, their distance. The intercept has a wide normal prior (docs/priors.md). These priors
-        are proper, so separable data have a posterior.
+        Prior of the coefficients, such as ``Normal(scale=1)``. By default the coefficient of a column has the prior
+        ``Normal(scale=2.5 / s)``. ``s`` is the standard deviation of the column or, if the column has only two values,
+        the distance of these values. The intercept has a wide normal prior (docs/priors.md). These priors are proper,
+        so separable data have a posterior.
     fit_intercept : bool
+        True: the model has an intercept.
     draws, tune, chains, thin, cores, progressbar
         The same arguments as for `tunamh.sample`.
     random_state : int, RandomState or None
-        An int is the seed of `tunamh.sample`.
+        An int is the seed of `tunamh.sample`. With a RandomState, or with None (NumPy's global random state), the seed
+        is drawn from this random state; then two fits have different draws.
 
     Attributes
     ----------
-    classes_ : the labels, sorted
+    classes_ : (classes,)
+        The labels, sorted.
     posterior_ : xarray.DataTree
         The result of `tunamh.sample`.
     coef_ : (1, features) or (classes, features)
-        Posterior means. With two classes, for the second class. With more classes, relative to the first class; the row
-        of the first class is zero.
+        Posterior means of the coefficients. With two classes, they are the log odds ratios of the second class. With
+        more classes, there is one row for each class, which compares this class with the first class; the row of the
+        first class is zero.
     intercept_ : (1,) or (classes,)
+        Posterior means of the intercepts, as for ``coef_``.
     n_features_in_, feature_names_in_
+        The number and the names of the columns, as in scikit-learn.
     """
 
     _parts: list[Any]
@@ -166,7 +173,11 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return self.classes_[most_probable]
 
     def coef_interval(self, level: float = 0.9) -> np.ndarray:
-        """Return central posterior intervals of the coefficients: the shape of ``coef_`` with a last axis of 2."""
+        """Return central posterior intervals of the coefficients.
+
+        ``level`` is their probability. The shape is the shape of ``coef_`` with a last axis of 2: the lower and the
+        upper end.
+        """
         check_is_fitted(self)
         tails = tails_of(level)
         of_classes = self._by_class(self._theta())[:, :, int(bool(self.fit_intercept)) :]
@@ -183,7 +194,24 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return self.classes_[before.sum(axis=1)]
 
     def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
-        """Return central posterior intervals of class probabilities, (row, class, 2), or of linear predictors."""
+        """Return central posterior intervals, of class probabilities or of linear predictors.
+
+        Parameters
+        ----------
+        X : (N, features)
+            The rows.
+        level : float
+            The probability of the intervals.
+        kind : "mean" or "linear"
+            ``"mean"``: intervals of the class probabilities. ``"linear"``: intervals of the linear predictors.
+        random_state : int, RandomState or None
+            Not used, because these intervals need no random numbers.
+
+        Returns
+        -------
+        array (row, class, 2)
+            The lower and the upper ends. The linear predictors of the first class are zero.
+        """
         if kind == "response":
             raise ValueError("labels have no intervals: leave kind= out for intervals of their probabilities.")
         return super().interval(X, level, kind=kind, random_state=random_state)

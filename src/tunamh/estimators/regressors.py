@@ -66,9 +66,9 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Sample the posterior given the rows of all calls so far, without reading the rows of earlier calls again.
 
-        It is the exact posterior given all rows, not an approximate update. The default prior is computed from the rows
-        of the first call. This works only for families without further unknown parameters, such as `Poisson()` and
-        ``Gaussian(scale=1.5)``. `fit` forgets the rows of all earlier calls.
+        The result is the exact posterior given all rows, not an approximate update. The default prior is computed from
+        the rows of the first call. This works only for families without further unknown parameters, such as `Poisson()`
+        and ``Gaussian(scale=1.5)``. `fit` forgets the rows of all earlier calls.
         """
         first_call = not self._of_parts
         X, y, weights = self._checked(X, y, sample_weight, first_call=first_call, y_numeric=True)
@@ -123,7 +123,10 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
         return np.column_stack([1 - p, p])
 
     def coef_interval(self, level: float = 0.9) -> np.ndarray:
-        """Return central posterior intervals of the coefficients, shape (feature, 2)."""
+        """Return central posterior intervals of the coefficients, shape (feature, 2).
+
+        ``level`` is the probability of the intervals. The last axis has the lower and the upper end.
+        """
         check_is_fitted(self)
         tails = tails_of(level)
         theta = self._theta()[:, int(bool(self.fit_intercept)) :]
@@ -169,21 +172,27 @@ class BayesianGLM(_Regressor):
         `LogNormal()`, ... With `Logistic()`, `Probit()` or `Cloglog()` responses are 0 or 1 and predictions are
         probabilities. For labels of any type use the classifier `BayesianLogisticRegression`.
     prior : prior of `tunamh.priors`, optional
-        Prior of the coefficients, in the order of the columns or by their names. Default: ``Normal(0, 2.5 u / s)``;
-        ``u`` is the unit of the linear predictor, and ``s`` is the standard deviation of the column or, if the column
-        has only two values, their distance (docs/priors.md). The intercept has a wide normal prior.
+        Prior of the coefficients, such as ``Normal(scale=1)``; its numbers can be in the order of the columns or by
+        their names. By default the coefficient of a column has the prior ``Normal(scale=2.5 u / s)``. ``s`` is the
+        standard deviation of the column or, if the column has only two values, the distance of these values. ``u`` is
+        the standard deviation of a real response, and 1 for families with a link (docs/priors.md). The intercept has a
+        wide normal prior.
     fit_intercept : bool
+        True: the model has an intercept.
     draws, tune, chains, thin, cores, progressbar
         The same arguments as for `tunamh.sample`.
     random_state : int, RandomState or None
-        An int is the seed of `tunamh.sample`.
+        An int is the seed of `tunamh.sample`. With a RandomState, or with None (NumPy's global random state), the seed
+        is drawn from this random state; then two fits have different draws.
 
     Attributes
     ----------
     posterior_ : xarray.DataTree
         The result of `tunamh.sample`; ``theta`` has the labels ``Intercept`` and the names of the features.
-    coef_, intercept_ : posterior means
+    coef_, intercept_ : (features,) and float
+        The posterior means of the coefficients and of the intercept.
     n_features_in_, feature_names_in_
+        The number and the names of the columns, as in scikit-learn.
     """
 
     def __init__(
@@ -214,9 +223,11 @@ class BayesianRobustRegression(_Regressor):
     Parameters
     ----------
     df : float, prior of a positive parameter, or None
-        Degrees of freedom. None: unknown, with a default prior.
+        The degrees of freedom. A number: they are known. A prior, or None (the default prior of `StudentT`): they are
+        unknown.
     scale : float, prior of a positive parameter, or None
-        Scale of the errors. None: unknown, with a default prior.
+        The scale of the errors. A number: it is known. A prior, or None (the default prior of `StudentT`): it is
+        unknown.
     prior, fit_intercept, draws, tune, chains, thin, cores, random_state, progressbar
         The same arguments as for `BayesianGLM`.
     """

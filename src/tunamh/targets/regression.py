@@ -181,7 +181,10 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """Return the same regression with the result of `columns`, so that its copies need not examine them again."""
+        """Return the same regression, with the result of `columns` stored in it.
+
+        So copies of the regression need not examine the columns again.
+        """
         return self._with(known_columns=self.columns)
 
     @cached_property

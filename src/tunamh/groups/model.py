@@ -291,7 +291,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def factors(self) -> list[Any]:
-        """Return a list with one entry for each factor: the numbers that a sweep reads, by their names.
+        """Return a list with one entry for each factor. An entry has the numbers that a sweep reads, each with a name.
 
         A sweep updates all parameters and all group effects once. One of these numbers is, for example, the approximate
         mode of an effect.

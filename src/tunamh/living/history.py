@@ -42,7 +42,8 @@ def history(cache: Any, *, model: int | None = None) -> Any:
     cache : str or path
         The folder that you passed to `tunamh.open_rows`.
     model : int, optional
-        The number of the model, if the cache has several.
+        The number of the model, if you have used the cache for several formulas. The first model has number 0; without
+        ``model``, an error lists the models and their numbers.
 
     Returns
     -------
@@ -82,7 +83,8 @@ def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> 
         The number of an update of the posterior, as in the column ``night`` of `tunamh.history` (data often arrive once
         a night). Default: the last update.
     model : int, optional
-        The number of the model, if the cache has several.
+        The number of the model, if you have used the cache for several formulas. The first model has number 0; without
+        ``model``, an error lists the models and their numbers.
 
     Returns
     -------
@@ -123,7 +125,8 @@ def plot_history(cache: Any, *, coefficients: Any = None, model: int | None = No
     coefficients : list of str, optional
         The coefficients to plot. Default: the first twelve.
     model : int, optional
-        The number of the model, if the cache has several.
+        The number of the model, if you have used the cache for several formulas. The first model has number 0; without
+        ``model``, an error lists the models and their numbers.
     axes : array of matplotlib axes, optional
         Where to plot, one Axes for each coefficient. Default: a new figure.
 

@@ -103,7 +103,7 @@ class AcrossModes(Proposal):
     points : (k, d)
         The modes.
     factors : (k, d, d)
-        ``L_k``: ``L_k L_k'`` is the covariance of the Laplace approximation at mode ``k``.
+        A matrix ``L_k`` for each mode ``k``; ``L_k L_k'`` is the covariance of Laplace's approximation at this mode.
     shares : (k,)
         The probability with which a step chooses each mode.
     """

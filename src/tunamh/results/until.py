@@ -17,7 +17,7 @@ _GROWTH = 1.2  # from one look at the draws to the next
 
 @dataclass(frozen=True)
 class Until:
-    """Stop when the worst parameter has enough effective draws, a small enough R-hat, or both if both are set.
+    """A rule that stops a run when every parameter has enough effective draws, a small enough R-hat, or both.
 
     The rule is checked after 100 draws per chain, 120, 144, and so on, and not by the clock. So the same seed stops at
     the same draw. A run with such a rule has a small bias, because it can stop by chance when the estimates look good.
@@ -26,9 +26,11 @@ class Until:
     Parameters
     ----------
     ess : float, optional
-        Smallest effective sample size (bulk, all chains together) of any parameter; at most 200,000.
+        The run goes on until every parameter has this effective sample size (bulk, all chains together); at most
+        200,000. Default: no such condition.
     r_hat : float, optional
-        Largest rank-normalised split R-hat of any parameter.
+        The run goes on until the rank-normalised split R-hat of every parameter is at most this number, such as 1.01.
+        Default: no such condition. You must set ``ess`` or ``r_hat``.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class GLM(Regression):
     family : Family or str
         The distribution of the responses, such as `Logistic()` or ``"logistic"`` for labels, `Gaussian()` for real
         responses, `Poisson()` for counts, `Ordinal()` for ordered classes; docs/models.md lists all families. You can
-        also make your own family (`tunamh.family`).
+        also make your own family (`tunamh.family`). There is no default.
     prior : optional
         The prior of the coefficients: `Normal`, another prior of `tunamh.priors`, or an ``@numba.njit`` function
         ``log_prior(theta)``. Default: a flat prior.

@@ -42,7 +42,7 @@ class Beta(BaseFamily):
         The prior of the precision, such as ``priors.Gamma(2, 10)``. Default: ``priors.LogNormal(1, 2)``. The precision
         cannot be a known number. If the model has columns for it, ``GLM(X, y, Beta(), predictors={"precision": Z})``,
         the logarithm of the precision is ``z.gamma``: ``z`` is the row of ``Z``, and the coefficients ``gamma`` are
-        unknown. The argument is then the prior of ``gamma``. Default: ``Normal(scale=2.5)``.
+        unknown. The argument ``precision`` is then the prior of ``gamma``, with the default ``Normal(scale=2.5)``.
     """
 
     precision: Any = None

@@ -152,8 +152,8 @@ class GammaLikelihood(OnePredictorLikelihood):
         """Return the constant of order 2 of each row (docs/spec.md, section 5m).
 
         It is the smallest number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
-        radius``. ``f(eta)`` is the energy of the row, and ``eta`` its linear predictor. With the shape ``a`` it is ``L
-        = a y e^-eta phi(radius)``, ``phi(x) = 2 (e^x - 1 - x) / x^2``.
+        radius``. ``f(eta)`` is the energy of the row, and ``eta`` its linear predictor. With the shape ``a`` (1 for
+        exponential times), ``L = a y e^-eta phi(radius)`` with ``phi(x) = 2 (e^x - 1 - x) / x^2``.
         """
         return exponential_second_order(np.log(self.shape) + np.log(y) - eta, eta, radius)
 

@@ -56,8 +56,8 @@ class Gaussian(ResidualFamily):
         is unknown and has a half-Student-t prior with 3 degrees of freedom. The scale of this prior is 2.5 times the
         typical deviation of the responses: their median absolute deviation, divided by 0.6745. If the model has columns
         for the scale, ``GLM(X, y, Gaussian(), predictors={"scale": Z})``, the logarithm of the scale is ``z.gamma``:
-        ``z`` is the row of ``Z``, and the coefficients ``gamma`` are unknown. The argument is then the prior of
-        ``gamma``. Default: ``Normal(scale=2.5)``.
+        ``z`` is the row of ``Z``, and the coefficients ``gamma`` are unknown. The argument ``scale`` is then the prior
+        of ``gamma``, with the default ``Normal(scale=2.5)``.
     """
 
     scale: Any = None

@@ -188,7 +188,7 @@ class TunaMH:
 
     @classmethod
     def for_gap(cls, kappa: float, *, paper: bool = False) -> TunaMH:
-        """Return the test whose spectral gap is at least ``kappa`` times the gap of full-data MH.
+        """Return the test whose spectral gap is at least ``kappa`` times the gap of full-data MH; ``0 < kappa < 1``.
 
         The formula is theorem C of docs/spec.md. ``paper=True`` uses the formula of Zhang, Cooper and De Sa (2020); its
         ``chi`` is 13 to 15 times larger.

@@ -47,7 +47,9 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     Returns
     -------
     DataTree
-        Groups for ArviZ: ``prior``, ``prior_predictive``, ``observed_data`` and ``constant_data``.
+        Groups for ArviZ: ``prior`` (draws of the parameters), ``prior_predictive`` (simulated responses),
+        ``observed_data`` (the responses in ``data``, if it has them) and ``constant_data`` (the columns on the right
+        side of the formula).
 
     Raises
     ------

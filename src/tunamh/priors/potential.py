@@ -70,7 +70,7 @@ class ReadyPrior(ABC):
     def heavy(self) -> np.ndarray:
         """Return a boolean for each coordinate: does its prior have heavy tails, as a Cauchy prior has?
 
-        If the data do not bound such a coordinate, chains rarely reach the tails.
+        If the data say little about a coordinate with heavy tails, chains rarely reach its tails.
         """
         return np.zeros_like(self.flat)
 

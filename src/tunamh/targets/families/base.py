@@ -204,7 +204,10 @@ class BaseFamily(ABC):
 
     @property
     def unknown_scale(self) -> bool:
-        """Return True if the scale of the errors is unknown. Then equal responses in all rows give no posterior."""
+        """Return True if the scale of the errors is unknown.
+
+        With an unknown scale there is no posterior if the responses of all rows are equal.
+        """
         return False
 
     def with_default_scale(self, prior: Any) -> BaseFamily | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arguments import explained
 from ..compiled import Part
-from ..priors import Flat, ReadyPrior, as_prior
+from ..priors import Flat, Prior, ReadyPrior, as_prior
 from ..priors.laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready
 from ..priors.mixtures import mixture_of_laws
 from ..process.stages import announce
@@ -142,7 +142,8 @@ class GLM(Regression):
         observations, row_family, names = row_layout[:3]
         design, form = observations.design, row_layout.form
         several = isinstance(row_family, MultiPredictorLikelihood)
-        refuse_positions(X, rows, prior)
+        if rows.factor_names and isinstance(prior, Prior) and prior.by_position:
+            refuse_positions(X, rows)
         prior = as_prior(prior, names)
         ready = coefficient_prior = prior.bind(len(names))
         refuse_unproved(row_layout, ready)

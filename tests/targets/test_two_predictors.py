@@ -11,9 +11,8 @@ from scipy.special import expit
 
 from tunamh.compiled import fixed
 from tunamh.jets import box_bound
-from tunamh.targets.expansion.bounds import Ladder
 from tunamh.targets.expansion.multi_predictor import MultiPredictor
-from tunamh.targets.expansion.one_predictor import Whitening
+from tunamh.targets.expansion.one_predictor import Ladder, Whitening
 from tunamh.targets.families.beta import BetaWithPrecision
 from tunamh.targets.families.cubic_bounds import cubic_roots, largest_cubic
 from tunamh.targets.families.gamma import GammaWithShape

@@ -301,7 +301,8 @@ class MixedModel(GroupedParameters):
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
-        return self.rows_of.packed(self.base.terms.centre_columns, fill)
+        rows: Any = self.rows_of.packed(self.base.terms.centre_columns, fill).rows
+        return rows
 
     @cached_property
     def _hyper(self) -> np.ndarray:

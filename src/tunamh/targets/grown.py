@@ -15,10 +15,9 @@ from ..errors import NotApplicable
 from ..process.stages import announce
 from .designs.dense import DenseDesign
 from .designs.with_offset import DesignWithOffset
-from .expansion.bounds import ladder_of
 from .expansion.foreseen import foreseen_rows, why_move
 from .expansion.kept import Filled, KeptSums, RowsAt, kept_expansion, kept_target
-from .expansion.one_predictor import OnePredictor, RowSums
+from .expansion.one_predictor import OnePredictor, RowSums, ladder_of
 from .layouts import ROW, RUNGS
 from .observations.inputs import RowExtras, check_weights, observe
 from .observations.observed import InMemory
@@ -117,7 +116,7 @@ def _expanded(target: GLM, at: RowsAt, rows: Any) -> tuple[np.ndarray, KeptSums]
         nonlocal found
         found = found.joined(of_block)
 
-    packed: Any = part.packed(terms.centre_columns, Filled(terms, at, target.y_column, target.temper), take)
+    packed: Any = part.packed(terms.centre_columns, Filled(terms, at, target.y_column, target.temper), take).rows
     expansion = part.expansion(at.centre)
     return packed, KeptSums(expansion, found, part.n_rows, part.effective_rows / target.temper)
 

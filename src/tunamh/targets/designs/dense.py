@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
-from ...compiled.vector import prefetch_row
-from ...rows.supply import ROWS_AHEAD
+from ...rows.supply import ROWS_AHEAD, prefetch_row
 from .base import Design, DesignNumbers, DesignParts, rows_in_double
 from .dense_blocks import MOST_COLUMNS, DenseBlock, NarrowBlock, as_columns
 

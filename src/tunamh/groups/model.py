@@ -25,7 +25,7 @@ from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
-from ..targets.observations.seen import SeenResponses, seen_responses
+from ..targets.observations.observed import SeenResponses, seen_responses
 from ..targets.parts import no_distance
 from .cells import stretches
 from .centre import Centre

@@ -23,7 +23,7 @@ from .parts import Parts
 from .value import Value
 
 if TYPE_CHECKING:
-    from .observations.seen import SeenResponses
+    from .observations.observed import SeenResponses
     from .search.newton import Mode
 
 

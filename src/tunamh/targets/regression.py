@@ -11,16 +11,14 @@ import numpy as np
 from .._linear import Columns
 from ..priors import Flat
 from ..rows.gathered_rows import BlockWeights, GatheredRows
-from ..rows.packing import packed_rows, packed_size
+from ..rows.packing import ROW, Packing, packed_rows, packed_size, weight_of
 from ..rows.source import Rows
 from .base import Expansion, PackedRows, Target
 from .checks.conditioning import columns_of, rows_for_columns
 from .designs import Block
 from .expansion.multi_predictor import MultiPredictor
 from .expansion.one_predictor import OnePredictor
-from .layouts import ROW
 from .observations.observed import Observations, Sample
-from .observations.packing import Packing, weight_of
 from .observations.row_layout import RowLayout
 
 Result = TypeVar("Result")

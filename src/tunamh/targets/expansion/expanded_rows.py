@@ -10,11 +10,11 @@ import numpy as np
 
 from ...errors import NotApplicable
 from ...process.stages import announce
+from ...rows.packing import weight_of
 from ...rows.source import Rows
 from ..base import Expansion
 from ..glm_rows import firefly_energies, firefly_scales
 from ..layouts import FIREFLY_ROW, RUNGS
-from ..observations.packing import weight_of
 from .bounds import NO_BOUNDS, ORIGINAL
 from .one_predictor import RowSums, Whitening, fill_remainders, ladder_of
 from .taylor import Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset

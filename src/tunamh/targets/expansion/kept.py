@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...rows.packing import ROW
 from ...rows.source import Rows
 from ..base import Expansion, PackedRows
-from ..layouts import ROW, Trust
+from ..layouts import Trust
 from ..search.newton import Mode
 from .one_predictor import Ladder, RowSums, Whitening, fill_remainders
 from .taylor import Shape, TaylorTarget, mean_of_skewed, polynomial_offset

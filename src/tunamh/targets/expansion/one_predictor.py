@@ -10,12 +10,12 @@ import numpy as np
 from ..._linear import Frame
 from ...compiled import fixed
 from ...errors import NotApplicable
+from ...rows.packing import weight_of
 from ...rows.source import Rows
 from ..designs import Block
 from ..families.likelihood import OnePredictorLikelihood
 from ..glm_rows import differences, energies, scales, taylor_differences, taylor_energies, taylor_scales
 from ..layouts import RUNGS, TAYLOR_ROW, Trust
-from ..observations.packing import weight_of
 from .bounds import Bounds, bounds_of_regression
 
 _OUTSIDE = 1e-6

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..groups.from_tables import BYTES_OF_AN_EFFECT
-from ..rows.in_memory import every_block, fits, folder_of_rows
+from ..rows.in_memory import fits, folder_of_rows
+from ..rows.pieces import every_block
 from ..rows.source import Factored, Rows
 from ..rows.table_source import RowsOfTables, TableBlock, Tables
 from ..rows.trials import counted, refuse_wrong_trials

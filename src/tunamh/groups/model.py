@@ -20,7 +20,6 @@ from ..rows.source import Rows
 from ..rows.table_source import SomeColumns, Tables
 from ..targets.base import PackedRows, Target
 from ..targets.coordinates.base import Scale
-from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
@@ -29,6 +28,7 @@ from ..targets.observations.observed import SeenResponses, seen_responses
 from ..targets.parts import no_distance
 from .cells import stretches
 from .centre import Centre
+from .description import mixed_as_json
 from .effect_columns import with_groups
 from .factor_setup import factor_record
 from .from_tables import from_tables

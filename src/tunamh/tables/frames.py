@@ -92,15 +92,6 @@ def column_names(table: Any) -> list[str] | None:
     return None if found is None else [str(label) for label in found.columns]
 
 
-def name_of(column: Any) -> str | None:
-    """What a library calls a column, or the only column of a table; None where it has no name."""
-    names = column_names(column)
-    if names is not None:
-        return names[0] if len(names) == 1 else None
-    series = as_series(column)
-    return str(series.name) if series is not None and series.name not in (None, "") else None
-
-
 class CompleteRows(NamedTuple):
     """The rows of a block of which nothing is missing: their columns, which they are, and what the others lack."""
 

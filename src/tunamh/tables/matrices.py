@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Factor, Numbers
-from .frames import Frame, frame_of
-from .levels import read_factor
-from .libraries import LazyTable, RepeatedNames, is_sparse, listed
-from .numbers import Unreadable, is_single, read_numbers
+from .columns import Numbers
+from .frames import Frame, column_names, frame_of
+from .libraries import LazyTable, RepeatedNames, as_series, is_sparse, listed, narwhals
+from .numbers import Unreadable, read_numbers
 
 LARGEST = 1e100
 """Beyond this a number times another one, summed over rows, overflows."""
@@ -165,6 +164,15 @@ def _matrix(frame: Frame, what: str) -> np.ndarray:
     return matrix
 
 
+def is_single(values: Any) -> bool:
+    """Whether a column holds numbers of single precision."""
+    values = values.values if isinstance(values, Numbers) else values
+    if isinstance(values, np.ndarray):
+        return values.dtype == np.float32
+    series = as_series(values)
+    return series is not None and series.dtype == narwhals().Float32
+
+
 def _single_block(table: Any) -> np.ndarray | None:
     """A pandas frame whose columns share one of NumPy's own number types: its array, mostly without a copy."""
     if table is None or not table.implementation.is_pandas():
@@ -204,20 +212,18 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         raise TypeError(f"{what} holds {error.kind}{column}: {error.advice}.") from None
 
 
+def name_of(column: Any) -> str | None:
+    """What a library calls a column, or the only column of a table; None where it has no name."""
+    if is_plain(column):
+        return None
+    names = column_names(column)
+    if names is not None:
+        return names[0] if len(names) == 1 else None
+    series = as_series(column)
+    return str(series.name) if series is not None and series.name not in (None, "") else None
+
+
 def one_column(values: Any, what: str) -> Any:
     """The only column of a data frame that has one; anything else as it is."""
-    frame = named_frame(values, what)
+    frame = None if is_plain(values) else named_frame(values, what)
     return next(iter(frame.columns.values())) if frame is not None and len(frame.columns) == 1 else values
-
-
-def classes(values: Any, what: str, where: str = "", *, text: bool = True) -> Factor | None:
-    """Levels of categories, and of text where that counts; None of anything else. None of its values may be missing.
-
-    ``what`` and ``where``, such as ``X`` and ``, column sex``, name the column in errors.
-    """
-    values = one_column(values, what) if text else values
-    found = read_factor(values, f"{what}{where}", text=text)
-    if found is not None and found.missing.any():
-        row = int(np.argmax(found.missing))
-        raise ValueError(f"{what} has a missing value in row {row}{where}: drop or fill such rows first.")
-    return found

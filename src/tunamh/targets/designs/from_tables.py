@@ -14,8 +14,9 @@ import numpy as np
 from ...rows.source import level_positions
 from ...tables.columns import Factor
 from ...tables.frames import Frame
+from ...tables.levels import classes
 from ...tables.libraries import is_sparse
-from ...tables.matrices import as_matrix, classes, is_plain, named_frame
+from ...tables.matrices import as_matrix, is_plain, named_frame
 from ...tables.sparse import checked_rows
 from .base import Design
 from .dense import DenseDesign

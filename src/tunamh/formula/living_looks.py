@@ -240,9 +240,5 @@ class AllLooks:
         return [tuple(table["y"]["levels"]) for table in self.tables if table["y"]["levels"] is not None]
 
     @property
-    def responses_ordered(self) -> bool:
-        return all(table["y"]["ordered"] for table in self.tables)
-
-    @property
     def some_responses(self) -> np.ndarray:
         return np.concatenate([np.zeros(0), *(np.array(table["y"]["some"]) for table in self.tables)])

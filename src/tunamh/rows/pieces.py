@@ -15,8 +15,8 @@ import numpy as np
 
 from .._arguments import shown
 from ..errors import SourceError, TunaMHError
-from ..tables.frames import column_names, count_rows, cut, numbers_at_once
-from ..tables.libraries import RepeatedNames, as_frame
+from ..tables.frames import column_names
+from ..tables.libraries import RepeatedNames, as_frame, count_rows, cut, numbers_at_once
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, with_progress
 from .table_source import SomeColumns, TableBlock, Tables

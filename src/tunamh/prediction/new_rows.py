@@ -261,7 +261,7 @@ class NewRows:
                 raise ValueError(
                     f"effects of {about['name']} have {len(about['columns'])} columns, got {matrix.shape[1]}."
                 )
-            found.append((as_factor(codes, name), np.asarray(matrix, dtype=np.float64)))
+            found.append((as_factor(codes), np.asarray(matrix, dtype=np.float64)))
         return found
 
 

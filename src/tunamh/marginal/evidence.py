@@ -16,10 +16,10 @@ _ATTRIBUTE = "evidence"
 class Evidence:
     """The log marginal likelihood of a model, ``log p(y)``, with its standard error.
 
-    ``log_evidence`` is ``log p(y) = log integral p(y | theta) p(theta) d theta``, with all constants. ``se`` is the
-    Monte Carlo standard error. ``proposals`` is the number of moves in each of the two directions (to a fixed point,
-    and away from it). ``rows`` is the mean number of rows that a move reads. ``acceptance`` has the mean acceptance
-    probability for each direction. ``data_rows`` is the number of rows of the data.
+    ``log p(y) = log integral p(y | theta) p(theta) d theta``, with all constants. ``se`` is the Monte Carlo standard
+    error. ``proposals`` is the number of moves in each of the two directions (to a fixed point, and away from it).
+    ``rows`` is the mean number of rows that a move reads. ``acceptance`` has the mean acceptance probability for each
+    direction. ``data_rows`` is the number of rows of the data.
     """
 
     log_evidence: float

@@ -48,7 +48,7 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     -------
     DataTree
         Groups for ArviZ: ``prior`` (draws of the parameters), ``prior_predictive`` (simulated responses),
-        ``observed_data`` (the responses in ``data``, if it has them) and ``constant_data`` (the columns on the right
+        ``observed_data`` (the responses in ``data``) and ``constant_data`` (the columns on the right
         side of the formula).
 
     Raises

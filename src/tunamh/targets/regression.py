@@ -183,10 +183,7 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """Return the same regression, with the result of `columns` stored in it.
-
-        So copies of the regression need not examine the columns again.
-        """
+        """Return the same regression with the result of `columns`, so that its copies need not examine them again."""
         return self._with(known_columns=self.columns)
 
     @cached_property

@@ -71,15 +71,14 @@ def _propose_several(rng, turn, Q, walk, of_groups):
         place(factor, g, k, turn.weights[g], Q, C, mean)
         if dilates:
             log_ratios[g] = _dilate(rng, turn, g, Q, C, mean, eps)
-            log_ratios[g] += bent_beside(factor, g, here) - bent_beside(factor, g, there)
-            continue
-        standardised(C, q, here, mean, eps, 0)
-        for a in range(q):
-            drawn[a] = rng.standard_normal()
-            if walks:
-                drawn[a] = eps[a, 0] + walk.width * drawn[a]
-                log_ratios[g] += 0.5 * (eps[a, 0] * eps[a, 0] - drawn[a] * drawn[a])
-        unstandardised(C, q, drawn, mean, there)
+        else:
+            standardised(C, q, here, mean, eps, 0)
+            for a in range(q):
+                drawn[a] = rng.standard_normal()
+                if walks:
+                    drawn[a] = eps[a, 0] + walk.width * drawn[a]
+                    log_ratios[g] += 0.5 * (eps[a, 0] * eps[a, 0] - drawn[a] * drawn[a])
+            unstandardised(C, q, drawn, mean, there)
         log_ratios[g] += bent_beside(factor, g, here) - bent_beside(factor, g, there)
 
 

@@ -1,5 +1,7 @@
 """Draws of a log scale by its table: the density that the acceptance ratio takes is the density of the draws."""
 
+import warnings
+
 import numba
 import numpy as np
 import pytest
@@ -12,6 +14,14 @@ from tunamh.groups.layout import SCALE_TABLE, common_of, factor_of
 from tunamh.groups.scale_table import propose_by_table
 
 DRAWS = 40_000
+
+
+def one_row_per_group():
+    """Beside an unknown scale of the errors, of which effects may take all."""
+    y = np.random.default_rng(11).standard_normal(14)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # every row has its own level
+        return MixedModel(np.ones((14, 1)), y, tunamh.Gaussian(), GroupEffects(np.arange(14)), prior=Normal(scale=3.0))
 
 
 def weak_model(groups=8):
@@ -46,18 +56,23 @@ def masses_of(table, gradient):
     return masses / masses.sum()
 
 
+def leans(table, k, gradient):
+    """The slope in ``b`` of a cell."""
+    return (gradient[: table.p] - table.slope_in_b) * table.unit[k]
+
+
 def density(table, b, log_scale, gradient):
     """``log q``, from the numbers of the table."""
     k = int((log_scale - table.low) // table.width)
     mass = masses_of(table, gradient)[k]
     covariance = np.linalg.inv(table.root[k] @ table.root[k].T)
-    law = stats.multivariate_normal(table.mean[k] - covariance @ gradient[: table.p], covariance)
+    law = stats.multivariate_normal(table.mean[k] - covariance @ leans(table, k, gradient), covariance)
     return np.log(mass / table.width) + law.logpdf(b)
 
 
-@pytest.fixture(scope="module")
-def weak():
-    model = weak_model()
+@pytest.fixture(scope="module", params=[weak_model, one_row_per_group])
+def weak(request):
+    model = request.param()
     compiled = model.model()
     assert table_of(model).cells > 1
     return model, compiled
@@ -96,7 +111,7 @@ def test_draws_have_that_density(weak):
     normal = []
     for draw, k in zip(found[:4000], places.astype(int), strict=False):
         root = table.root[k]
-        middle = table.mean[k] - np.linalg.solve(root @ root.T, gradient[:p])
+        middle = table.mean[k] - np.linalg.solve(root @ root.T, leans(table, k, gradient))
         normal.append(root.T @ (draw[:p] - middle))
     assert stats.kstest(np.ravel(normal), "norm").pvalue > 1e-4
 
@@ -117,3 +132,15 @@ def test_there_is_no_table_where_the_scale_is_known_well():
     y = (rng.random(codes.size) < 1 / (1 + np.exp(-eta))).astype(float)
     model = MixedModel(np.ones((codes.size, 1)), y, tunamh.Logistic(), codes, prior=Normal(scale=3.0))
     assert table_of(model).cells == 0
+
+
+def test_of_gaussian_rows_effects_add_nothing_to_the_slope_of_a_cell():
+    """Their energy is quadratic in all parameters: every ``eps`` leaves the slope at the centre as it is."""
+    model = one_row_per_group()
+    table, factor, centre = table_of(model), model.factors[0], model.centre
+    of = centre.sums.factors[0]
+    Q = factor.centre_precision[0, 0]
+    middle = (of.curvature[:, 0, 0] * factor.mode[:, 0] - of.gradient[:, 0]) / (of.curvature[:, 0, 0] + Q)
+    slope = centre.sums.gradient + factor.prior_gradient[: model.p] + of.cross[:, 0].T @ (middle - factor.mode[:, 0])
+    assert np.abs(slope).max() > 0.5
+    assert table.slope_in_b == pytest.approx(slope, rel=1e-6)

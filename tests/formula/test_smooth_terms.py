@@ -1,5 +1,6 @@
 """Curves in formulas: their columns, what is learned of the data, priors, names, predictions, and what is refused."""
 
+import re
 import warnings
 
 import numpy as np
@@ -119,6 +120,22 @@ def test_a_curve_by_levels_and_by_numbers():
     columns = by_numbers.formula.side.columns(by_numbers.formula.values(TABLE)).dense()[:, 1:]
     assert np.allclose(columns[:, 0], TABLE["z"])
     assert np.allclose(columns, values(curve(by_numbers), TABLE["x"]) * TABLE["z"].to_numpy()[:, None])
+
+
+def test_default_priors_of_a_curve_times_numbers_are_in_their_units():
+    """Inches for metres change nothing but the unit of the curve."""
+
+    def scales(factor):
+        table = TABLE.assign(z=factor * (TABLE["z"] + 3.0))
+        priors = tunamh.prior_summary(tunamh.regression("y ~ s(x, by=z)", table))["prior"]
+        return [[float(word) for word in re.findall(r"[-+.e0-9]*[0-9]", priors.iloc[k])][-1] for k in (0, 1, 2, 3)]
+
+    intercept, constant, line, wiggles = scales(1.0)
+    assert scales(1000.0) == pytest.approx([intercept, constant / 1000, line / 1000, wiggles / 1000], rel=0.01)
+    unit = TABLE["y"].std(ddof=0) / TABLE["z"].std(ddof=0)
+    assert (constant, line, wiggles) == pytest.approx((2.5 * unit, 2.5 * unit, unit), rel=0.01)
+    mean = float(TABLE["z"].mean()) + 3.0
+    assert intercept == pytest.approx(np.hypot(10 * TABLE["y"].std(ddof=0), constant * mean), rel=0.01)
 
 
 def test_plain_columns():

@@ -45,6 +45,21 @@ def test_means_are_those_of_quadrature(df):
     assert effect.mean() == pytest.approx(expected[1], abs=0.06)
 
 
+def test_effects_of_a_group_whose_labels_are_all_ones_have_their_tail():
+    """It is far longer than the curvature at the mode says, by which independent draws and walks are made."""
+    codes, y = np.repeat(np.arange(3), 30), np.tile([0.0, 1.0], 45)
+    y[codes == 1] = 1.0
+    groups = GroupEffects(codes, scale=1.0, law=priors.StudentT(df=3))
+    target = tunamh.MixedModel(np.ones((90, 1)), y, tunamh.Logistic(), groups, prior=tunamh.Normal(scale=1e-3))
+    draws = tunamh.sample(target, **TIMES | {"draws": 10_000})["posterior"]["group_effect"].values[..., 1]
+    v = np.sinh(np.linspace(-3, 9, 4001))
+    mass = np.exp(30 * -np.log1p(np.exp(-v)) + stats.t(3).logpdf(v)) * np.sqrt(1 + v**2)
+    for place in (0.05, 0.5, 0.9, 0.95, 0.99):
+        below = draws < np.interp(place, np.cumsum(mass) / mass.sum(), v)
+        batches = below.reshape(-1, 1000).mean(axis=1)
+        assert abs(batches.mean() - place) < 4 * max(batches.std(ddof=1) / np.sqrt(len(batches)), 1e-4), place
+
+
 def test_a_formula_names_the_law_and_new_groups_have_it():
     table = pd.DataFrame({"y": Y, "g": [f"g{k}" for k in CODES]})
     law = {"law (1 | g)": priors.StudentT(df=2.5), "(1 | g)": tunamh.HalfNormal(1.0)}

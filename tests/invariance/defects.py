@@ -100,6 +100,18 @@ DEFECTS: dict[str, Defect] = {
         "        drawn = 2.0 * rng.standard_gamma(0.5 * (factor.df + 4.0 * q))",
         "Student-t effects | logistic | groups' own move",
     ),
+    "Student-t effects dilated without the Jacobian": Defect(
+        "groups/move_effects.py",
+        "    ratio = q * z + 0.5 * weight",
+        "    ratio = 0.5 * weight",
+        "Student-t effects | logistic | groups' own move",
+    ),
+    "Student-t effects dilated under the law of their weight": Defect(
+        "groups/move_effects.py",
+        " - 0.5 * (df + q) * math.log((df + larger) / (df + size))",
+        "",
+        "Student-t effects | logistic | groups' own move",
+    ),
     "related levels given pulls of another spread": Defect(
         "groups/related.py",
         "        turned[j] += spread * rng.standard_normal()",

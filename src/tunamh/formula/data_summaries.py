@@ -59,7 +59,7 @@ class Moments(NamedTuple):
 
 
 CURVE = Moments(6.0, 0.0, 6.0, -2.0, 2.0)
-"""Of a column of a curve, which has the mean 0 and about the size 1."""
+"""Of a column of a curve, which has the mean 0 and about the size 1. One of numbers times a curve is of their size."""
 
 LEVEL = Moments(2.0, 0.5, 0.5, 0.0, 1.0)
 """Of a column of zeros and ones, whatever their shares."""
@@ -199,8 +199,16 @@ def second_look(side: RightSide, values: Values) -> SecondLook:
             used = np.unique(side.cell_numbers(block, codes))
             cells[block.key] = used[used >= 0]
     moments = {_numbers_of(block): Moments.of(side.multiplier(block, values)) for block in side.blocks if block.numbers}
+    for curve in side.curves:
+        if (by := curve.asked.by) is not None and label(by) not in side.levels:
+            moments[_multiplier(curve)] = Moments.of(values.numbers(by))
     curves = {curve.name: curve.sums(values) for curve in side.curves}
     return SecondLook(cells, moments, curves)
+
+
+def _multiplier(curve: Term) -> str:
+    """What is known of the numbers that multiply a curve is kept by this name."""
+    return f"{curve.name} by"
 
 
 def _numbers_of(block: Block) -> str:
@@ -258,7 +266,7 @@ def completed(side: RightSide, looks: Iterable[SecondLook]) -> Learned:
 
 def _moments_of(part: Block | Term, moments: Mapping[str, Moments]) -> Moments | None:
     if isinstance(part, Term):
-        return CURVE
+        return moments.get(_multiplier(part), CURVE)
     return moments[_numbers_of(part)] if part.numbers else None
 
 

@@ -42,7 +42,7 @@ def prior_of(
     side, unit = learned.side, location[1]
     if not side.smooths:
         return _of_columns(given, learned, location, classes, intercept)
-    scales, others = scales_of_smooths(given, side, unit)
+    scales, others = scales_of_smooths(given, side, unit, learned.columns.size)
     return with_smooths(_of_columns(others, learned, location, classes, intercept), side, scales)
 
 

@@ -22,9 +22,16 @@ from .smooths import asked
 from .syntax import Call
 
 
-def scales_of_smooths(given: Any, side: RightSide, unit: float) -> tuple[dict[str, PositivePrior], Any]:
-    """The prior of each curve's scale, and what a user says of all other priors."""
-    scales: dict[str, PositivePrior] = {one.name: default_scale(unit) for one in side.smooths}
+def scales_of_smooths(
+    given: Any, side: RightSide, unit: float, sizes: np.ndarray
+) -> tuple[dict[str, PositivePrior], Any]:
+    """The prior of each curve's scale, and what a user says of all other priors.
+
+    ``sizes`` are those of the terms' columns: a curve that numbers multiply is in units of the predictor over theirs.
+    """
+    pairs = zip(side.parts, sizes.tolist(), strict=True)
+    units = {one.name: unit / size for one, size in pairs if isinstance(one, Term)}
+    scales: dict[str, PositivePrior] = {one.name: default_scale(units[one.name]) for one in side.smooths}
     if not isinstance(given, Mapping):
         return scales, given
     others = {}

@@ -108,13 +108,31 @@ class Marginal:
         hessian = positive(self.common_hessian - np.einsum("gaj,gak->jk", self.of.cross, leaned))
         slope = self.slope + np.einsum("gaj,ga->j", self.of.cross, middle - self.v)
         b = -np.linalg.solve(hessian, slope)
-        u = middle - leaned @ b
-        d = u - self.v
-        k = self.of.gradient + self.of.cross @ b
-        energy = self.slope @ b + 0.5 * b @ self.common_hessian @ b + float(np.einsum("ga,ga->", k, d))
+        of_common = self.slope @ b + 0.5 * b @ self.common_hessian @ b
+        return self._with_groups(of_common, middle - leaned @ b, self.of.cross @ b, (P, Q, logdet)), b, hessian
+
+    def _with_groups(
+        self, energy: float, u: np.ndarray, push: np.ndarray, inverse: tuple[np.ndarray, np.ndarray, float]
+    ) -> float:
+        """With the energy of groups: the means of their effects are at ``u``, and common parameters push them."""
+        (P, Q, logdet), d = inverse, u - self.v
+        energy = energy + float(np.einsum("ga,ga->", self.of.gradient + push, d))
         energy += 0.5 * float(np.einsum("ga,gab,gb->", d, self.of.curvature, d) + np.einsum("ga,ab,gb->", u, Q, u))
         energy += 0.5 * len(self.v) * logdet - 0.5 * float(np.linalg.slogdet(P)[1].sum())
-        return energy, b, hessian
+        return energy
+
+    def at_centre(self, scales: np.ndarray) -> tuple[float, np.ndarray]:
+        """At ``b = 0``, with the prior of the scales: the energy, and its gradient in ``b`` (`.shift`)."""
+        P, Q, logdet = self.inverse(scales)
+        u = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", self.convex.curvature, self.v) - self.of.gradient)
+        gradient = self.slope + np.einsum("gaj,ga->j", self.of.cross, u - self.v)
+        common, at = self.at.common, self.priors.tau_at
+        if at >= 0:
+            small = 1e-3 * common[at] * np.eye(self.p)[at]
+            above, below = (self.priors.energy(self.f, scales, common + step) for step in (small, -small))
+            gradient[at] += (above - below) / (2e-3 * common[at])
+        energy = self._with_groups(0.0, u, np.zeros_like(self.of.gradient), (P, Q, logdet))
+        return energy + self.priors.energy(self.f, scales, common), gradient
 
     def energy(self, scales: np.ndarray) -> float:
         """With the scales' prior; infinite where a search has gone so far that rounding leaves no law."""

@@ -23,17 +23,45 @@ from .conditionals import (
     standardised,
     unstandardised,
 )
-from .kernel_common import ALL_ROWS, Move, length_of, precision, rows_of
+from .kernel_common import ALL_ROWS, Move, length_of, precision, rows_of, squared_length
 from .one_effect import WALK, Round, Walk, propose_single
 from .related import draw_pulls
 from .roles import MoveRows, turn_at
 
+_DILATE = 0.2  # share of (B) that is a dilation, where effects are Student-t
+_LONGEST = 2.0  # of the logarithm of its factor
+
+
+@helper
+def _dilate(rng, turn, g, Q, C, mean, eps):
+    """Multiply the Student-t effects of a group by ``e^z``, ``z`` uniform about 0; the log ratio without their rows.
+
+    Where all rows of a group are of one kind, its effects reach far beyond the curvature at their mode, by which
+    independent draws and walks are made. The Jacobian of a dilation of q numbers is ``e^(q z)``, and ``z`` is as likely
+    as ``-z``. The group's weight is integrated out: what ``C`` has of it is replaced by the Student-t density. It is
+    drawn anew before it is used again.
+    """
+    factor, q, z = turn.factor, mean.size, _LONGEST * (2.0 * rng.random() - 1.0)
+    here, there = own_effects(factor, turn.state, g), own_effects(factor, turn.there, g)
+    size, df, weight = squared_length(factor, turn.state, g, Q), factor.df, turn.weights[g]
+    larger = math.exp(2.0 * z) * size
+    ratio = q * z + 0.5 * weight * (larger - size) - 0.5 * (df + q) * math.log((df + larger) / (df + size))
+    standardised(C, q, here, mean, eps, 0)
+    for a in range(q):
+        ratio += 0.5 * eps[a, 0] * eps[a, 0]
+        there[a] = math.exp(z) * here[a]
+    standardised(C, q, there, mean, eps, 0)
+    for a in range(q):
+        ratio -= 0.5 * eps[a, 0] * eps[a, 0]
+    return ratio
+
 
 @helper
 def _propose_several(rng, turn, Q, walk, of_groups):
-    """Several effects per group: independent draws, or walks; see `.one_effect.propose_single`."""
+    """Several effects per group: independent draws, walks or dilations; see `.one_effect.propose_single`."""
     factor, k, log_ratios = turn.factor, turn.given.slopes, of_groups.log_ratios
     q, walks = factor.n_effects, walk.u < WALK
+    dilates = factor.df > 0.0 and walk.u > 1.0 - _DILATE
     C, mean, eps, drawn = np.empty((q, q)), np.empty(q), np.empty((q, 1)), np.empty(q)
     for g in range(factor.groups):
         log_ratios[g] = 0.0
@@ -41,13 +69,16 @@ def _propose_several(rng, turn, Q, walk, of_groups):
             continue
         here, there = own_effects(factor, turn.state, g), own_effects(factor, turn.there, g)
         place(factor, g, k, turn.weights[g], Q, C, mean)
-        standardised(C, q, here, mean, eps, 0)
-        for a in range(q):
-            drawn[a] = rng.standard_normal()
-            if walks:
-                drawn[a] = eps[a, 0] + walk.width * drawn[a]
-                log_ratios[g] += 0.5 * (eps[a, 0] * eps[a, 0] - drawn[a] * drawn[a])
-        unstandardised(C, q, drawn, mean, there)
+        if dilates:
+            log_ratios[g] = _dilate(rng, turn, g, Q, C, mean, eps)
+        else:
+            standardised(C, q, here, mean, eps, 0)
+            for a in range(q):
+                drawn[a] = rng.standard_normal()
+                if walks:
+                    drawn[a] = eps[a, 0] + walk.width * drawn[a]
+                    log_ratios[g] += 0.5 * (eps[a, 0] * eps[a, 0] - drawn[a] * drawn[a])
+            unstandardised(C, q, drawn, mean, there)
         log_ratios[g] += bent_beside(factor, g, here) - bent_beside(factor, g, there)
 
 

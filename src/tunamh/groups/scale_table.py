@@ -11,11 +11,17 @@ what the groups' ``eps`` add to the slope at the centre through the rows' third 
 ``x``, the distance of ``lambda`` from the centre, they grow about like ``e^3x``: ``phi = (e^3x - 1) / 3`` to the left
 and ``min(x, 1)`` to the right. Any such law is exact; beyond the table, where less than a millionth of the mass lies,
 walks go.
+
+Beside an unknown scale of the errors the centre is not where ``E`` is lowest: its slope in ``b`` there is that of the
+priors of ``lambda``, and each cell stands where it is settled. So ``J`` is what is left without this slope. ``b`` is in
+units of the errors' scale, ``1 / tau``: in a cell with another ``tau`` the slope is ``J_b tau_0 / tau_k``. (Without
+both, a slope of 1 moved cells with a wide ``S_k``, where effects take all of the errors, away from all draws.)
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +32,7 @@ from .marginal import Marginal
 
 _CELLS = 96
 _FAR_LEFT, _FAR_RIGHT = 18, 8  # of the centre, where the law is looked at first
+_FAR_RIGHT_OF_ERRORS = 12  # where effects may take all of the errors: the law falls like their prior. Then sums cancel
 _NEGLIGIBLE = 14.0  # energies above the lowest
 _STEP = 0.02  # of a difference in lambda
 _MOST_COMMON = 40  # common parameters; a cell has a matrix of them
@@ -36,9 +43,9 @@ WIDE = 0.12
 
 def no_table(p: int) -> np.ndarray:
     """Without cells."""
-    nothing = {"log_mass": (0,), "phi": (0,), "log_det": (0,), "mean": (0, p), "root": (0, p, p)}
+    nothing = {"log_mass": (0,), "unit": (0,), "phi": (0,), "log_det": (0,), "mean": (0, p), "root": (0, p, p)}
     empty = {name: np.empty(shape) for name, shape in nothing.items()}
-    return SCALE_TABLE.pack(p=p, low=0.0, width=0.0, slope=0.0, **empty)
+    return SCALE_TABLE.pack(p=p, low=0.0, width=0.0, slope=0.0, slope_in_b=np.zeros(p), **empty)
 
 
 def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarray:
@@ -58,7 +65,8 @@ def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarra
     def log_mass(found: tuple[float, np.ndarray, np.ndarray]) -> float:
         return -found[0] - float(np.log(np.diag(found[2])).sum())
 
-    coarse = scales[0] + np.arange(-_FAR_LEFT, _FAR_RIGHT + 1.0)
+    far_right = _FAR_RIGHT if marginal.priors.tau_at < 0 else _FAR_RIGHT_OF_ERRORS
+    coarse = scales[0] + np.arange(-_FAR_LEFT, far_right + 1.0)
     seen = np.array([log_mass(at(x)) for x in coarse])
     seen = np.where(np.isfinite(seen), seen, -np.inf)
     if not np.isfinite(seen.max()):
@@ -73,26 +81,45 @@ def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarra
     masses -= np.log(np.exp(masses - masses.max()).sum()) + masses.max()
     x = low + (np.arange(_CELLS) + 0.5) * step - scales[0]
     phi = np.where(x < 0, np.expm1(3 * np.minimum(x, 0)) / 3, np.minimum(x, 1))
-    slope = (at(scales[0] + _STEP)[0] - at(scales[0] - _STEP)[0]) / (2 * _STEP)
+    slope, slope_in_b = _slopes(marginal, at, scales)
+    middles, tau_at = np.array([b for _, b, _ in cells]), marginal.priors.tau_at
+    tau = marginal.at.common[tau_at]
     roots = np.array([root for _, _, root in cells])
     return SCALE_TABLE.pack(
         low=low,
         width=step,
         slope=slope,
+        slope_in_b=slope_in_b,
         log_mass=masses,
+        unit=tau / (tau + middles[:, tau_at]) if tau_at >= 0 else np.ones(_CELLS),
         phi=phi,
         log_det=np.array([np.log(np.diag(root)).sum() for root in roots]),
-        mean=np.array([b for _, b, _ in cells]),
+        mean=middles,
         root=roots,
     )
 
 
+def _slopes(marginal: Marginal, at: Any, scales: np.ndarray) -> tuple[float, np.ndarray]:
+    """Of ``E`` at the centre, in lambda and in ``b``: what the cells know of themselves."""
+    if marginal.priors.tau_at < 0:
+        return (at(scales[0] + _STEP)[0] - at(scales[0] - _STEP)[0]) / (2 * _STEP), np.zeros(marginal.p)
+    above, below = (marginal.at_centre(scales + step)[0] for step in (_STEP, -_STEP))
+    return (above - below) / (2 * _STEP), marginal.at_centre(scales)[1]
+
+
+@helper
+def _lean(table, k, gradient, lean):
+    """The slope ``J_b`` of cell ``k``."""
+    unit, own = table.unit[k], table.slope_in_b
+    for i in range(table.p):
+        lean[i] = (gradient[i] - own[i]) * unit
+
+
 @helper
 def _standing(table, k, b, gradient, away):
-    """``log q`` of ``b`` in cell ``k``, its middle shifted by ``-S gradient``."""
+    """``log q`` of ``b`` in cell ``k``, its middle shifted by ``-S J_b``."""
     R, m, p = table.root[k], table.mean[k], table.p
-    for i in range(p):
-        away[i] = gradient[i]
+    _lean(table, k, gradient, away)
     solve(R, p, away)
     total = table.log_det[k]
     for i in range(p):
@@ -136,8 +163,8 @@ def propose_by_table(rng, turn, gradient):
     there[factor.scales_at] = low + (k + rng.random()) * step
     xi, b = np.empty(p), np.empty(p)
     R, m = table.root[k], table.mean[k]
+    _lean(table, k, gradient, b)
     for i in range(p):
-        b[i] = gradient[i]
         xi[i] = rng.standard_normal()
     solve(R, p, b)
     back(R, p, xi)

@@ -88,6 +88,7 @@ def own_problem(problem: GroupProblem, path: Path, given: argparse.Namespace) ->
     sampling = float(stats["elapsed"].values[:, -1].max())
     return {
         "status": "ok",
+        **versions("numpy", "numba"),
         "chains": given.chains,
         "learned": model.learned is not None,
         "draws": draws,
@@ -160,11 +161,11 @@ def machine() -> dict:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
     about = {"processor": names[0] if names else "", "cores": os.cpu_count(), "python": platform.python_version()}
-    return about | versions("numpy", "numba", "jax") | {"date": time.strftime("%Y-%m-%d")}
+    return about | versions("jax") | {"date": time.strftime("%Y-%m-%d")}
 
 
 def measure(given: argparse.Namespace, folder: Path) -> dict:
-    """Our sweeps have three fifths of the time at most, HMC the rest."""
+    """Our side has three quarters of the time at most, HMC what is left."""
     began, common = time.perf_counter(), ["--seconds", str(given.seconds)]
     if given.packages:
         common += ["--packages", str(unpacked(given.packages, folder))]
@@ -172,8 +173,8 @@ def measure(given: argparse.Namespace, folder: Path) -> dict:
     given.folder, names = folder, ",".join(given.names)
     report, path = {"machine": machine(), "problems": {}}, given.out / "groups_device.json"
     own = [sys.executable, str(HERE / "groups_device.py"), "--worker", str(folder), "--only", names, *common]
-    own += ["--chains", str(given.chains), "--limit", str(0.5 * given.limit), *(["--quick"] if given.quick else [])]
-    run_worker(own, 0.65 * given.limit)
+    own += ["--chains", str(given.chains), "--limit", str(0.55 * given.limit), *(["--quick"] if given.quick else [])]
+    run_worker(own, 0.75 * given.limit)
     path.write_text(json.dumps(collected(given, report), indent=1))
     left = given.limit - (time.perf_counter() - began)
     hmc = [sys.executable, str(HERE / "hmc_groups.py"), str(folder), names, *common[2:]]

@@ -131,7 +131,7 @@ def factor_record(
     tau = priors.tau(centre.at.common)
     law = law_of(rows, f, centre, priors)
     if learned is not None:
-        law = law._replace(root=learned[0], scale_table=no_table(p))
+        law = law._replace(root=learned[0])
     root = law.root[:p, :p]
     extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
     far, away = trust_radius_of(p), usual_away(rows.groupings, f, centre)

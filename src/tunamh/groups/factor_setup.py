@@ -16,7 +16,6 @@ from .layout import FACTOR
 from .quadratic import basis_of, convex_factors, precision_at
 from .relation import Basis
 from .scale_priors import ScalePriors
-from .scale_table import no_table
 from .sums import GroupedRows
 
 _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little

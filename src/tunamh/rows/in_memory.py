@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..errors import NotApplicable, SourceError
+from ..process.scratch import folder_in_force
 from ..tables.columns import Column, Factor, joined
 from ..tables.frames import Frame, count_rows
 from ..tables.numbers import is_single
+from .columns_in_files import GrowingColumn
 from .named_columns import usable_column
 from .passes import with_progress
 from .pieces import scratch_of
@@ -23,6 +25,7 @@ Result = TypeVar("Result")
 
 _COPIES = 3  # of a column at most at once: as it is read, joined or in a matrix, and packed
 _NOT_IN_FILES = 60  # bytes of a row beside its columns, where large arrays are in files
+_OF_COLUMNS_IN_FILES = 12  # bytes of a row where its columns are in files, too (measured: 2 to 8)
 _BESIDE = 90  # bytes of a packed row besides: its bound, the centre's numbers, its law; both measured, 1 to 4 columns
 
 
@@ -33,18 +36,21 @@ def fits(
     numbers: int = 0,
     more: int = 0,
     needed_by: str | None = None,
+    in_files: bool = False,
 ) -> bool:
     """Whether these columns may be held, as they are and packed, in the memory that the source allows.
 
     ``numbers`` are those of a packed row, where they may be more than the columns; ``more`` are bytes of each row that
-    a model needs besides. What is ``needed_by`` a model that knows no other way is refused where it is too large.
+    a model needs besides. ``in_files``: its columns may be in files, too. What is ``needed_by`` a model that knows no
+    other way is refused where it is too large.
     """
     if tables.memory is None:
         return True
     size = _needed(tables, columns, numbers, more)
     if size <= tables.memory:
         return True
-    own = tables.n_rows * (_COPIES * _as_read(tables, columns) + _NOT_IN_FILES)
+    own = _OF_COLUMNS_IN_FILES if in_files else _COPIES * _as_read(tables, columns) + _NOT_IN_FILES
+    own *= tables.n_rows
     if more and scratch_of(tables) is not None and own <= tables.memory:
         return True
     if needed_by is not None:
@@ -99,10 +105,14 @@ class _Counted:
 def load_columns(tables: Tables, columns: Sequence[str]) -> Frame:
     """One map: numbers as they are, text and categories as codes of levels, which are sorted.
 
+    Where large arrays go into files, columns do.
     Values that are no use are refused by their place.
     """
     columns = list(dict.fromkeys(columns))
-    blocks = list(every_block(tables, _Columns(tuple(columns)), columns))
+    read = every_block(tables, _Columns(tuple(columns)), columns)
+    if folder_in_force() is not None:
+        return _in_large_arrays(tables.n_rows, columns, read)
+    blocks = list(read)
     return Frame({name: _joined(name, [block.pop(name) for block in blocks]) for name in columns}, tables.n_rows)
 
 
@@ -116,9 +126,25 @@ class _Columns:
         return {name: usable_column(block, name) for name in self.names}
 
 
+def _in_large_arrays(n_rows: int, names: Sequence[str], blocks: Iterator[dict[str, Column]]) -> Frame:
+    """The same columns; no more than one block of them is in memory."""
+    growing = {name: GrowingColumn(n_rows) for name in names}
+    for block in blocks:
+        for name, column in growing.items():
+            try:
+                column.add(block[name])
+            except ValueError as error:
+                raise _mixed(name, error) from None
+    return Frame({name: column.column() for name, column in growing.items()}, n_rows)
+
+
+def _mixed(name: str, error: ValueError) -> SourceError:
+    return SourceError(f"column {name} holds {error}: make them alike (change=).")
+
+
 def _joined(name: str, parts: list[Column]) -> Column:
     try:
         found = joined(parts, lambda all_levels: sorted({level for levels in all_levels for level in levels}))
     except ValueError as error:
-        raise SourceError(f"column {name} holds {error}: make them alike (change=).") from None
+        raise _mixed(name, error) from None
     return Factor(found.codes, found.levels) if isinstance(found, Factor) else found

@@ -5,8 +5,9 @@
 
 Logistic rows of ten columns, simulated. Our chains run at once, each on a core. HMC (`hmc_groups.py`) has 128 chains
 and walks in our coordinates, from our posterior means. Both: effective draws of the worst common parameter
-(coefficients and log scales) per second of the wall clock, sampling only; set-up is told beside it. FOLDER ($OUT, or
-benchmarks/results) gets groups_device.json, once after our side and once after HMC. All ends after --limit seconds.
+(coefficients and log scales; for its mean or for its variance, whichever are fewer) per second of the wall clock,
+sampling only; set-up is told beside it. FOLDER ($OUT, or benchmarks/results) gets groups_device.json, once after our
+side and once after HMC. All ends after --limit seconds.
 
 --packages: a folder with archives (*.tar.xz, libllvmlite.so.xz) of packages that the machine does not have. They are
 unpacked beside the run, and looked into after the machine's own.
@@ -33,6 +34,7 @@ import numpy as np
 
 from common import HERE, RESULTS, versions
 from group_problems import GroupProblem, save, simulate, simulate_crossed, target
+from hmc_groups import ess_of
 
 PROBLEMS: dict[str, tuple[str, Callable[[], GroupProblem]]] = {
     "thin": ("20,000 rows, 7,000 groups", lambda: simulate("logistic", 20_000, 7_000, 10)),
@@ -81,9 +83,9 @@ def own_problem(problem: GroupProblem, path: Path, given: argparse.Namespace) ->
     posterior = tunamh.sample(model, draws=draws, tune=_WARMUP, rng=2, **settings)
     wall, stats = time.perf_counter() - began, posterior.sample_stats
     values = np.concatenate([posterior.posterior["theta"].values, np.log(posterior.posterior["group_scale"].values)], 2)
-    effective = np.array([_ess(values[:, :, j]) for j in range(values.shape[2])])
-    flat = values.reshape(-1, values.shape[2])
-    error = flat.std(axis=0) / np.sqrt(effective)
+    means, squares = (np.array([ess_of(values[:, :, j])[k] for j in range(values.shape[2])]) for k in (0, 1))
+    effective, flat = np.minimum(means, squares), values.reshape(-1, values.shape[2])
+    error = flat.std(axis=0) / np.sqrt(means)
     np.savez(path.with_suffix(".start.npz"), mean=flat.mean(axis=0), covariance=np.cov(flat.T), error=error)
     sampling = float(stats["elapsed"].values[:, -1].max())
     return {
@@ -103,12 +105,6 @@ def own_problem(problem: GroupProblem, path: Path, given: argparse.Namespace) ->
         "run_seconds": wall,
         "ess_per_second": effective.min() / sampling,
     }
-
-
-def _ess(chains: np.ndarray) -> float:
-    from arviz_stats import ess
-
-    return float(ess(np.ascontiguousarray(chains)))
 
 
 def own_side(given: argparse.Namespace) -> None:

@@ -36,17 +36,17 @@ def from_tables(
     folder = folder_of_rows(tables, wanted, more=more)
     with large_arrays_in(folder):
         table = load_columns(tables, wanted)
-        X, y, beside = named.at_hand(table)
+        rows, y, beside = named.at_hand(table)
         levels = {name: table.columns[name] for name in codes}
         of_effects = [table.select(each) if each else None for each in columns]
         if folder is not None:
-            X, levels = as_one_matrix(X), {name: levels_of(column) for name, column in levels.items()}
+            rows, levels = as_one_matrix(rows), {name: levels_of(column) for name, column in levels.items()}
             of_effects = [None if one is None else as_one_matrix(one) for one in of_effects]
     found = [
         replace(one, codes=levels[name], X=of_one, name=one.name or name)
         for one, name, of_one in zip(given, codes, of_effects, strict=True)
     ]
-    return X, y, beside, found, folder
+    return rows, y, beside, found, folder
 
 
 def _listed(groups: Any) -> list[Any]:

@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 
 import tunamh
 from tunamh.groups import common_gaussian
+from tunamh.groups.layout import SCALE_TABLE
 from tunamh.groups.learned_law import At, FactorOfGroups, Groups
 from tunamh.groups.scale_table import no_table
 from tunamh.groups.sums import Point
@@ -123,3 +124,17 @@ def test_what_follows_other_factors_is_the_slope_of_the_quadratic():
         eps = factor.standardised(at, effects)
         gradient = factor.gradient(at, effects, eps)
         assert factor.followed(effects) == pytest.approx(gradient, rel=1e-3, abs=5e-3)
+
+
+def test_a_law_is_learned_beside_a_table_and_draws_are_those_of_quadrature():
+    """The scale of few thin groups is known badly: draws by its table and by the learned law take turns."""
+    target = model(groups=150)
+    cells = [SCALE_TABLE.views(each.factors[0].scale_table, p=1).cells for each in (target._by_laplace, target)]
+    assert target.learned is not None
+    assert min(cells) > 0
+    draws = tunamh.sample(target, chains=2, draws=6000, rng=1, progressbar=False).posterior
+    found = np.stack([draws["theta"].values, np.log(draws["group_scale"].values)]).reshape(2, -1)
+    mean, sd = moments_by_quadrature(groups=150)
+    error = 4 / np.sqrt(1500)  # of fewer effective draws than there are
+    assert np.abs((found.mean(axis=1) - mean) / sd).max() < error
+    assert found.std(axis=1) == pytest.approx(sd, rel=2 * error)

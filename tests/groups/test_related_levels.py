@@ -206,3 +206,67 @@ def test_laplace_takes_related_levels(by_formula):
     _, target, posterior = by_formula
     mean = tunamh.laplace(target).summary().loc["x (inexact)", "mean"]
     assert float(mean) == pytest.approx(float(posterior.posterior["x"].mean()), abs=0.05)
+
+
+LINE = (np.abs(np.subtract.outer(range(6), range(6))) == 1).astype(float)  # six areas in a line
+
+
+def _intrinsic():
+    """The covariance of docs/groups.md."""
+    K = np.linalg.pinv(np.diag(LINE.sum(axis=1)) - LINE, hermitian=True)
+    return K / np.exp(np.log(np.diag(K)).mean()) + 1.0
+
+
+def test_an_intrinsic_autoregression_is_its_covariance_of_sum_zero_and_a_common_number():
+    """Differences between effects, and intercept plus mean effect: their posterior in closed form."""
+    rng = np.random.default_rng(3)
+    codes, s, sigma = np.tile(np.arange(5), 6), 0.8, 0.5  # the sixth area has no row
+    y = 0.4 + np.linspace(-1, 1, 6)[codes] + sigma * rng.standard_normal(30)
+    groups = GroupEffects(codes, scale=s, covariance=_intrinsic())
+    prior = tunamh.Normal(scale=2.0)
+    model = tunamh.MixedModel(np.ones((30, 1)), y, tunamh.Gaussian(scale=sigma), groups, prior=prior)
+    draws = tunamh.sample(model, chains=2, draws=4000, rng=1, progressbar=False)["posterior"]
+    effects = draws["group_effect"].values.reshape(-1, 6)
+    mean = effects.mean(axis=1)
+    found = np.column_stack([draws["theta"].values.ravel() + mean, effects - mean[:, None]])
+    Q = np.diag(LINE.sum(axis=1)) - LINE
+    typical = np.exp(np.log(np.diag(np.linalg.pinv(Q, hermitian=True))).mean())
+    basis = np.linalg.eigh(Q)[1][:, 1:]  # of effects with the sum zero
+    rows = np.column_stack([np.ones(30), basis[codes]])
+    precision = rows.T @ rows / sigma**2
+    precision[0, 0] += 1 / (4.0 + s**2)
+    precision[1:, 1:] += typical * basis.T @ Q @ basis / s**2
+    covariance = np.linalg.inv(precision)
+    out = np.zeros((7, 6))
+    out[0, 0], out[1:, 1:] = 1.0, basis
+    expected, sd = out @ covariance @ rows.T @ y / sigma**2, np.sqrt(np.diag(out @ covariance @ out.T))
+    assert np.abs((found.mean(axis=0) - expected) / sd).max() < 4 / np.sqrt(1000)  # effective draws, at the least
+    assert found.std(axis=0) == pytest.approx(sd, rel=0.15)
+
+
+def test_spatial_and_own_effects_of_the_same_areas_are_two_factors():
+    """BYM2: with known scales the sum has the covariance s1^2 K + s2^2 I, and rows know the sum alone."""
+    rng = np.random.default_rng(4)
+    codes, sigma = np.tile(np.arange(6), 4), 0.5
+    y = np.linspace(-1, 1, 6)[codes] + sigma * rng.standard_normal(24)
+    groups = [
+        GroupEffects(codes, name="spatial", scale=0.9, covariance=_intrinsic()),
+        GroupEffects(codes, name="own", scale=0.6),
+    ]
+    prior = tunamh.Normal(scale=2.0)
+    model = tunamh.MixedModel(np.ones((24, 1)), y, tunamh.Gaussian(scale=sigma), groups, prior=prior)
+    draws = tunamh.sample(model, chains=2, draws=4000, rng=1, progressbar=False)["posterior"]
+    effects = draws["group_effect"].values.reshape(-1, 12)
+    found = draws["theta"].values.reshape(-1, 1) + effects[:, :6] + effects[:, 6:]
+    means = np.eye(6)[codes]
+    K = 4.0 + 0.81 * _intrinsic() + 0.36 * np.eye(6)
+    covariance = np.linalg.inv(means.T @ means / sigma**2 + np.linalg.inv(K))
+    expected, sd = covariance @ means.T @ y / sigma**2, np.sqrt(np.diag(covariance))
+    assert np.abs((found.mean(axis=0) - expected) / sd).max() < 4 / np.sqrt(1000)
+    assert found.std(axis=0) == pytest.approx(sd, rel=0.15)
+
+
+def test_an_intrinsic_autoregression_is_refused_with_the_way_out():
+    precision = np.diag(LINE.sum(axis=1)) - LINE
+    with pytest.raises(ValueError, match=r"covariance=pinv\(degrees - neighbours\) \+ 1"):
+        tunamh.MixedModel(X, Y, tunamh.Gaussian(), GroupEffects(CODES, precision=precision))

@@ -54,6 +54,22 @@ def test_draws_are_those_of_rows_in_memory(mapped, tmp_path):
     assert os.listdir(tmp_path) == []  # files have no names
 
 
+def _in_a_file(array):
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array is not None
+
+
+def test_no_column_stays_in_memory(mapped, tmp_path):
+    rows = tunamh.open_rows(BLOCKS, memory="300kB", scratch=tmp_path)
+    model = tunamh.MixedModel(rows[["x"]], "y", tunamh.Logistic(), GROUPS)
+    held = model.base.user_rows
+    arrays = {"y": held.y, **held.design.arrays()}
+    for one in model.groupings:
+        arrays |= {f"codes of {one.name}": one.codes, f"columns of {one.name}": one.Z}
+    assert [name for name, array in arrays.items() if not _in_a_file(array)] == []
+
+
 def test_a_formula_takes_the_folder(mapped, tmp_path):
     def model(**given):
         return tunamh.regression("y ~ x + (1 | g)", tunamh.open_rows(BLOCKS, **given), family="logistic")
@@ -70,7 +86,7 @@ def test_rows_that_fit_stay_in_memory(mapped, tmp_path):
 
 
 def test_too_little_memory_is_refused_with_both_ways_out(tmp_path):
-    rows = tunamh.open_rows(BLOCKS, memory="100kB", scratch=tmp_path)
+    rows = tunamh.open_rows(BLOCKS, memory="10kB", scratch=tmp_path)
     with pytest.raises(tunamh.NotApplicable, match="With scratch='a folder on a fast disk'"):
         tunamh.MixedModel(rows[["x"]], "y", tunamh.Logistic(), "g")
 

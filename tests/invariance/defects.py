@@ -58,6 +58,12 @@ DEFECTS: dict[str, Defect] = {
         "        return 0.0 * _propose_common(rng, turn, shift)[0], True\n    fill_shift",
         "crossed | logistic | sweep, learned law",
     ),
+    "a table beside a learned law, without its ratio": Defect(
+        "groups/move_common.py",
+        "        return propose_by_table(rng, turn, gradient), False",
+        "        return 0.0 * propose_by_table(rng, turn, gradient), False",
+        "groups | logistic | sweep, learned law",
+    ),
     "means of nested groups without those of the outer ones": Defect(
         "groups/move_means.py",
         "        weight[m], push[m] = outer[m] * own[c, c], 0.0",

@@ -170,7 +170,7 @@ def needs_rows_at_hand(asked: Read) -> str | None:
 
 def may_be_held(asked: Read, tables: Tables) -> bool:
     """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not."""
-    return fits(tables, asked.names, **_sizes(asked), needed_by=needs_rows_at_hand(asked))
+    return fits(tables, asked.names, **_sizes(asked), needed_by=needs_rows_at_hand(asked), in_files=False)
 
 
 def folder_of(asked: Read, tables: Tables) -> str | None:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..process.scratch import stretches
 from ..rows.source import Rows
 from .grouping import Grouping
 from .sums import GroupedRows
@@ -69,10 +70,7 @@ def _along(rows: GroupedRows, f: int, block: Rows) -> np.ndarray:
 def _weights(rows: GroupedRows, f: int, a: int) -> np.ndarray:
     """``x_j / z_a`` in a row of every group, (p, G); 0 where no row of a group has ``z_a``."""
     one = rows.groupings[f]
-    some = np.flatnonzero(one.Z[:, a] != 0.0)
-    groups, first = np.unique(one.codes[some], return_index=True)
-    row = np.full(one.groups, -1)
-    row[groups] = some[first]
+    row = _first_rows(one, a)
     found = np.zeros((rows.p, one.groups))
 
     def fill(block: Rows) -> None:
@@ -86,6 +84,15 @@ def _weights(rows: GroupedRows, f: int, a: int) -> np.ndarray:
         alike = (found[:, there] == found[:, there][:, :1]).all(axis=1)
         found[np.ix_(alike, ~there)] = found[:, there][alike, :1]
     return found
+
+
+def _first_rows(one: Grouping, a: int) -> np.ndarray:
+    """Of every group, the first row that has ``z_a``; -1 where none has. Of rows in files no more is held at once."""
+    row = np.full(one.groups, -1)
+    for which in reversed(list(stretches(len(one.codes)))):
+        last_first = which.start + np.flatnonzero(one.Z[which, a])[::-1]
+        row[one.codes[last_first]] = last_first  # of several the last one stays, which is the first row
+    return row
 
 
 def _same(rows: GroupedRows, f: int, a: int, weights: np.ndarray) -> np.ndarray:

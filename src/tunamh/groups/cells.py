@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ..acceptance.grouped import BOUND, CUBIC_PLACE, KEEP, OTHER, PLACE, ROW, THIRD
 from ..compiled import helper
 from ..errors import NotApplicable
-from ..process.scratch import large
+from ..process.scratch import large, stretches
 from ..rows.source import Rows
 from ..rows.supply import fill_alias
 from .centre import Centre
@@ -169,12 +168,6 @@ class Cells(NamedTuple):
 
 _BANDS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # of a row's usual displacement by what is not its group's
 _ROWS_FOR_CELLS = 64  # a group with fewer is one cell
-_AT_ONCE = 1 << 20  # rows
-
-
-def stretches(n: int) -> Iterator[slice]:
-    """Rows from the first to the last, so many at a time that what is computed of them takes little memory."""
-    return (slice(start, min(start + _AT_ONCE, n)) for start in range(0, n, _AT_ONCE))
 
 
 def cells_of(one: Grouping, reach: np.ndarray, far: float, away: np.ndarray) -> Cells:

@@ -16,7 +16,6 @@ from .layout import FACTOR
 from .quadratic import basis_of, convex_factors, precision_at
 from .relation import Basis
 from .scale_priors import ScalePriors
-from .scale_table import no_table
 from .sums import GroupedRows
 
 _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
@@ -131,7 +130,7 @@ def factor_record(
     tau = priors.tau(centre.at.common)
     law = law_of(rows, f, centre, priors)
     if learned is not None:
-        law = law._replace(root=learned[0], scale_table=no_table(p))
+        law = law._replace(root=learned[0])
     root = law.root[:p, :p]
     extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
     far, away = trust_radius_of(p), usual_away(rows.groupings, f, centre)

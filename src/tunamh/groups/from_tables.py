@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from .._arguments import shown
+from ..process.scratch import large_arrays_in
+from ..rows.columns_in_files import as_one_matrix, levels_of
 from ..rows.in_memory import fits, folder_of_rows, load_columns
 from ..rows.table_source import SomeColumns, Tables
 from ..tables.frames import Frame
@@ -19,7 +21,7 @@ BYTES_OF_AN_EFFECT = 320
 def from_tables(
     X: SomeColumns | Tables, y: Any, beside: RowExtras, groups: Any
 ) -> tuple[Frame, Any, RowExtras, list[GroupEffects], str | None]:
-    """All columns in memory: what a model with groups takes where a user names them; and the folder of large arrays."""
+    """All columns, read once: what a model with groups takes where a user names them; the folder of large arrays."""
     tables: Tables = X.tables if isinstance(X, SomeColumns) else X
     given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in _listed(groups)]
     codes = [_name(tables, one.codes, f"the codes of groups[{k}]") for k, one in enumerate(given)]
@@ -30,14 +32,21 @@ def from_tables(
     wanted = list(dict.fromkeys([*named.columns, *codes, *(name for each in columns for name in each)]))
     effects = sum(max(1, len(each)) for each in columns)
     more = BYTES_OF_AN_EFFECT * effects
-    fits(tables, wanted, more=more, needed_by="group effects")
+    fits(tables, wanted, more=more, needed_by="group effects", in_files=True)
     folder = folder_of_rows(tables, wanted, more=more)
-    table = load_columns(tables, wanted)
+    with large_arrays_in(folder):
+        table = load_columns(tables, wanted)
+        rows, y, beside = named.at_hand(table)
+        levels = {name: table.columns[name] for name in codes}
+        of_effects = [table.select(each) if each else None for each in columns]
+        if folder is not None:
+            rows, levels = as_one_matrix(rows), {name: levels_of(column) for name, column in levels.items()}
+            of_effects = [None if one is None else as_one_matrix(one) for one in of_effects]
     found = [
-        replace(one, codes=table.columns[name], X=table.select(each) if each else None, name=one.name or name)
-        for one, name, each in zip(given, codes, columns, strict=True)
+        replace(one, codes=levels[name], X=of_one, name=one.name or name)
+        for one, name, of_one in zip(given, codes, of_effects, strict=True)
     ]
-    return *named.at_hand(table), found, folder
+    return rows, y, beside, found, folder
 
 
 def _listed(groups: Any) -> list[Any]:

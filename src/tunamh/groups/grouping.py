@@ -13,7 +13,7 @@ from ..priors.half_normal import HalfNormal
 from ..priors.laws import Laws
 from ..priors.positive import PositivePrior, refuse_flat
 from ..priors.student_t import StudentT
-from ..process.scratch import large
+from ..process.scratch import in_rows, large
 from ..tables.frames import column_names
 from ..tables.levels import every_level
 from ..tables.matrices import as_matrix, name_of, one_column
@@ -242,7 +242,7 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
         Z, columns = large((n_rows, 1)), [""]
         Z[:] = 1.0
     else:
-        Z = np.ascontiguousarray(as_matrix(effects.X, f"X of {name}", or_vector=True), dtype=np.float64)
+        Z = in_rows(as_matrix(effects.X, f"X of {name}", or_vector=True))
         if len(Z) != n_rows:
             raise ValueError(f"X of {name} has {len(Z)} rows, but there are {n_rows}.")
         if not np.isfinite(Z).all():

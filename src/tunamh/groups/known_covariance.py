@@ -46,7 +46,8 @@ _ADVICE = {
     "covariance": "Two levels with equal rows (twins, clones) are one level; a matrix that was rounded, or estimated "
     "from few markers, becomes positive definite with a small number added to its diagonal, say 0.01.",
     "precision": "An intrinsic autoregression, the degrees of a map minus its neighbours, says nothing of the sum of "
-    "the effects: give a proper one, such as rho * (degrees - neighbours) + (1 - rho) * identity with rho = 0.95.",
+    "the effects: give covariance=pinv(degrees - neighbours) + 1, in which the effects have a common number beside it, "
+    "or a proper precision, such as rho * (degrees - neighbours) + (1 - rho) * identity with rho = 0.95.",
 }
 
 

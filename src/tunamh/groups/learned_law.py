@@ -32,6 +32,7 @@ from .centre import Centre
 from .common_gaussian import STEP
 from .layout import SCALE_TABLE
 from .quadratic import convex_factors, inverses, log_determinants, positive, precision_at, roots, solved
+from .scale_table import WIDE
 from .sums import DataSums, Point
 from .sweep import EFFECTS_ALONE, Sweep
 
@@ -42,7 +43,8 @@ _HESSIANS = 1  # a sum over all groups, so that one state says it well
 _CLOSE = 0.5  # of a step, in standard deviations: about the noise of so few gradients
 _LONGEST = 0.5  # of a step in log scales
 _MODE_STEPS = 3  # of the effects, which are near their modes
-_TRIALS = 40  # sweeps that compare two laws
+_TRIALS, _TRIALS_OF_FEW = 40, 200  # sweeps that compare two laws; where few of the moves draw from them
+_WIDER = 1.3  # standard deviation of scales that are known badly: the tails of their laws are long
 _MOST_TOLD = 0.5  # share of the precision that eps may take away
 
 
@@ -78,25 +80,30 @@ def learned_law(model: Any) -> LearnedLaw | None:
         return None
     if found is None or not all(np.isfinite(array).all() for array in (*found.roots, *found.offsets)):
         return None
-    by_laplace, state = _acceptance(model, groups.state), groups.state
+    state, sweeps = groups.state, _TRIALS_OF_FEW if _tabled(model) else _TRIALS
+    by_laplace = _acceptance(model, state, sweeps)
     del groups
     model.let_go()  # of rows and numbers, which take most of the memory
     learned = model._with(learned=found)
-    if _acceptance(learned, state) > by_laplace:
+    if _acceptance(learned, state, sweeps) > by_laplace:
         return found._replace(packed=Packed(learned.rows, learned._hyper))
     return None
 
 
 def _may_learn(model: Any) -> bool:
-    """Rows that say more than a quadratic does, a factor of many groups, and no scale that has a table."""
+    """Rows that say more than a quadratic does, and a factor of many groups."""
     if any(one.known is not None for one in model.groupings) and model.scale_priors.tau_at >= 0:
         return False
     if any(one.df or one.related for one in model.groupings):  # gradients are those of normal, independent effects
         return False
     if max(one.free.sum() for one in model.groupings) < _LEAST_GROUPS:
         return False
-    tabled = any(SCALE_TABLE.views(factor.scale_table, p=model.p).cells for factor in model.factors)
-    return not tabled and all(factor.bound_total.sum() > 0 for factor in model.factors)
+    return all(factor.bound_total.sum() > 0 for factor in model.factors)
+
+
+def _tabled(model: Any) -> bool:
+    """Whether a scale is known so badly that its law has a table."""
+    return any(SCALE_TABLE.views(factor.scale_table, p=model.p).cells for factor in model.factors)
 
 
 class At(NamedTuple):
@@ -365,12 +372,19 @@ def _law(groups: Groups, seen: list[Seen]) -> LearnedLaw:
     """About the point that was found. The effects of a single factor are expanded about their modes there."""
     roots, centre = [one.root for one in seen], groups.model.centre
     if len(seen) == 1:
-        return LearnedLaw(_centre_at(groups), roots, [np.zeros(len(roots[0]))])
+        return LearnedLaw(_centre_at(groups), [_widened(roots[0], groups.model.p)], [np.zeros(len(roots[0]))])
     offsets = []
     for f, (one, root) in enumerate(zip(seen, roots, strict=True)):
         away = np.concatenate([groups.at.common - centre.at.common, groups.at.scales[f] - centre.scales[f]])
         offsets.append(np.linalg.solve(root, away) + root.T @ one.followed.mean(axis=0))
     return LearnedLaw(centre, roots, offsets)
+
+
+def _widened(root: np.ndarray, p: int) -> np.ndarray:
+    """With room for the long tails of scales that are known badly."""
+    found = root.copy()
+    found[p:][np.linalg.norm(root[p:], axis=1) > WIDE] *= _WIDER
+    return found
 
 
 def _centre_at(groups: Groups) -> Centre:
@@ -395,12 +409,12 @@ def _centre_at(groups: Groups) -> Centre:
     return Centre(Point(at.common, [v]), list(at.scales), sums, {})
 
 
-def _acceptance(model: Any, state: np.ndarray) -> float:
-    """Of the proposals of (A), in some sweeps from a state with fixed random numbers."""
+def _acceptance(model: Any, state: np.ndarray, sweeps: int) -> float:
+    """Of the proposals of (A) by a Gaussian law, in so many sweeps from a state with fixed random numbers."""
     ready, seed = Sweep().bind(model), np.random.SeedSequence(0)
     setup = setup_of(model, ready, seed)
     chain = ChainState(state, np.random.default_rng(1), open_stream(seed), ready.first_memory)
-    record = setup.new_record(_TRIALS)
-    advance(chain, setup, np.empty((_TRIALS, state.size)), record)
+    record = setup.new_record(sweeps)
+    advance(chain, setup, np.empty((sweeps, state.size)), record)
     rates = record[:, setup.statistics.column("laplace_acceptance")]
     return float(np.nanmean(rates)) if np.isfinite(rates).any() else 0.0

@@ -13,7 +13,7 @@ from ..errors import NotApplicable
 from ..laplace.gaussian import LaplaceGaussian
 from ..priors import Flat
 from ..priors.potential import ReadyPrior
-from ..process.scratch import folder_in_force, large, large_arrays_in
+from ..process.scratch import folder_in_force, large, large_arrays_in, stretches
 from ..process.stages import announce
 from ..rows.gathered_rows import GatheredRows
 from ..rows.source import Rows
@@ -26,7 +26,6 @@ from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
 from ..targets.observations.observed import SeenResponses, seen_responses
 from ..targets.parts import no_distance
-from .cells import stretches
 from .centre import Centre
 from .description import mixed_as_json
 from .effect_columns import with_groups

@@ -26,6 +26,7 @@ _MOST_BETA, _HALF_WAY = 2.0, 10.0  # of (A), whose decision would else be noisy,
 _ROWS_PER_CELL = 0.15  # that may be read beside: it costs little, as every cell is looked at anyway
 _SCALES, _NEARBY = 0.03, 0.1  # shares of (A): walks of the scales alone, and of all
 _BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there is one
+_WIDE_LEARNED = 0.4  # standard deviation of a scale above which a law that was learned knows it badly, too
 _GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
 _SHARED_ALONE = 0.3  # share of walks of one number that all rows share, where there is one that is known badly
@@ -53,6 +54,12 @@ def _width(factor, k):
     for j in range(root.shape[1]):
         total += root[k, j] ** 2
     return math.sqrt(total)
+
+
+@helper
+def _is_wide(factor):
+    """Whether the first scale is known so badly that a Gaussian law says little of it."""
+    return _width(factor, factor.p) > (_WIDE_LEARNED if factor.learned else WIDE)
 
 
 @helper
@@ -107,7 +114,7 @@ def _propose_common(rng, turn, shift):
     before = 0.0
     for i in range(n):
         before += y[i] * y[i]
-    kind, few = rng.random(), m > 0 and _width(factor, p) > WIDE
+    kind, few = rng.random(), m > 0 and _is_wide(factor)
     scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES * (m > 0), _NEARBY)
     after = 0.0
     if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
@@ -234,16 +241,17 @@ def _propose(rng, turn, eps, Q):
     if common.shared_at < common.p and rng.random() < _SHARED_ALONE:
         if _walk_shared(rng, factor, common, turn.there):
             return 0.0, False
-    wide = not factor.known and _width(factor, factor.p) > WIDE
+    wide = not factor.known and _is_wide(factor)
     tabled = scale_table_at(factor.scale_table, 0, factor.p).cells > 0
     if wide and not tabled and rng.random() < _GIVEN_SCALES:
         return _propose_given_scales(rng, turn, Q), False
     gradient, shift = np.empty(n), np.empty(n)
-    if factor.learned:
+    by_table = tabled and rng.random() < _BY_TABLE
+    if factor.learned and not by_table:
         fill_learned_shift(turn, shift)
         return _propose_common(rng, turn, shift)
     fill_shift(turn, eps, gradient, shift)
-    if tabled and rng.random() < _BY_TABLE:
+    if by_table:
         return propose_by_table(rng, turn, gradient), False
     return _propose_common(rng, turn, shift)
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are asked for, not at import
 
 from ..compiled import helper
+from ..process.scratch import stretches
 from ..rows.source import Rows
 from ..targets.regression import Regression
 from .grouping import Grouping
@@ -90,7 +91,8 @@ class GroupedRows:
         found = []
         for one in self.groupings:
             width = np.zeros(one.groups)
-            np.maximum.at(width, one.codes, np.linalg.norm(one.Z, axis=1))
+            for which in stretches(len(one.codes)):
+                np.maximum.at(width, one.codes[which], np.linalg.norm(one.Z[which], axis=1))
             found.append(width)
         return found
 

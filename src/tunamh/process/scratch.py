@@ -18,6 +18,9 @@ import numpy as np
 _SMALL = 1 << 22
 """Bytes up to which an array is in memory in any case."""
 
+_AT_ONCE = 1 << 20
+"""Rows of a stretch."""
+
 _FOLDER: ContextVar[str | None] = ContextVar("folder of large arrays", default=None)
 
 
@@ -54,3 +57,17 @@ def concatenated(parts: Sequence[Any]) -> np.ndarray:
     """The vectors one behind the other, as a `large` one."""
     arrays = [np.asarray(part, dtype=np.float64) for part in parts]
     return np.concatenate(arrays, out=large(sum(len(array) for array in arrays)))
+
+
+def in_rows(matrix: np.ndarray) -> np.ndarray:
+    """The matrix with the numbers of a row side by side; a copy, if one is needed, is a `large` array."""
+    if matrix.flags.c_contiguous and matrix.dtype == np.float64:
+        return matrix
+    found = large(matrix.shape)
+    found[:] = matrix
+    return found
+
+
+def stretches(n: int) -> Iterator[slice]:
+    """Rows from the first to the last, so many at a time that what is computed of them takes little memory."""
+    return (slice(start, min(start + _AT_ONCE, n)) for start in range(0, n, _AT_ONCE))

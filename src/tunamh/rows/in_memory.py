@@ -6,18 +6,21 @@ gives them so by this one way: its columns are read once and kept, and what foll
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import NotApplicable, SourceError
+from ..process.scratch import folder_in_force
 from ..tables.columns import Column, Factor, joined
 from ..tables.frames import Frame
 from ..tables.matrices import is_single
+from .columns_in_files import GrowingColumn
 from .named_columns import UsableColumns
 from .pieces import every_block, scratch_of
 from .table_source import Tables
 
 _COPIES = 3  # of a column at most at once: as it is read, joined or in a matrix, and packed
 _NOT_IN_FILES = 60  # bytes of a row beside its columns, where large arrays are in files
+_OF_COLUMNS_IN_FILES = 12  # bytes of a row where its columns are in files, too (measured: 2 to 8)
 _BESIDE = 90  # bytes of a packed row besides: its bound, the centre's numbers, its law; both measured, 1 to 4 columns
 
 
@@ -28,18 +31,21 @@ def fits(
     numbers: int = 0,
     more: int = 0,
     needed_by: str | None = None,
+    in_files: bool = False,
 ) -> bool:
     """Whether these columns may be held, as they are and packed, in the memory that the source allows.
 
     ``numbers`` are those of a packed row, where they may be more than the columns; ``more`` are bytes of each row that
-    a model needs besides. What is ``needed_by`` a model that knows no other way is refused where it is too large.
+    a model needs besides. ``in_files``: its columns may be in files, too. What is ``needed_by`` a model that knows no
+    other way is refused where it is too large.
     """
     if tables.memory is None:
         return True
     size = _needed(tables, columns, numbers, more)
     if size <= tables.memory:
         return True
-    own = tables.n_rows * (_COPIES * _as_read(tables, columns) + _NOT_IN_FILES)
+    own = _OF_COLUMNS_IN_FILES if in_files else _COPIES * _as_read(tables, columns) + _NOT_IN_FILES
+    own *= tables.n_rows
     if more and scratch_of(tables) is not None and own <= tables.memory:
         return True
     if needed_by is not None:
@@ -79,16 +85,36 @@ def _as_read(tables: Tables, columns: Sequence[str]) -> int:
 def load_columns(tables: Tables, columns: Sequence[str]) -> Frame:
     """One map: numbers as they are, text and categories as codes of levels, which are sorted.
 
+    Where large arrays go into files, columns do.
     Values that are no use are refused by their place.
     """
     columns = list(dict.fromkeys(columns))
-    blocks = list(every_block(tables, UsableColumns(tuple(columns)), columns))
+    read = every_block(tables, UsableColumns(tuple(columns)), columns)
+    if folder_in_force() is not None:
+        return _in_large_arrays(tables.n_rows, columns, read)
+    blocks = list(read)
     return Frame({name: _joined(name, [block.pop(name) for block in blocks]) for name in columns}, tables.n_rows)
+
+
+def _in_large_arrays(n_rows: int, names: Sequence[str], blocks: Iterator[dict[str, Column]]) -> Frame:
+    """The same columns; no more than one block of them is in memory."""
+    growing = {name: GrowingColumn(n_rows) for name in names}
+    for block in blocks:
+        for name, column in growing.items():
+            try:
+                column.add(block[name])
+            except ValueError as error:
+                raise _mixed(name, error) from None
+    return Frame({name: column.column() for name, column in growing.items()}, n_rows)
+
+
+def _mixed(name: str, error: ValueError) -> SourceError:
+    return SourceError(f"column {name} holds {error}: make them alike (change=).")
 
 
 def _joined(name: str, parts: list[Column]) -> Column:
     try:
         found = joined(parts, lambda all_levels: sorted({level for levels in all_levels for level in levels}))
     except ValueError as error:
-        raise SourceError(f"column {name} holds {error}: make them alike (change=).") from None
+        raise _mixed(name, error) from None
     return Factor(found.codes, found.levels) if isinstance(found, Factor) else found

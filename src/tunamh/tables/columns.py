@@ -65,7 +65,9 @@ class Factor:
 
     def packed(self) -> Factor:
         """With the levels only that occur."""
-        occurs = np.bincount(self.codes + 1, minlength=len(self.levels) + 1)[1:] > 0
+        occurs = np.zeros(len(self.levels) + 1, bool)
+        occurs[self.codes] = True  # that of missing values, -1, is the last
+        occurs = occurs[:-1]
         if occurs.all():
             return self
         used, absent = (tuple(compress(self.levels, which.tolist())) for which in (occurs, ~occurs))

@@ -15,7 +15,8 @@ from .numbers import plain_array
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Columns by name, read or not: `Numbers`, `Factor`, arrays, or series of narwhals. ``whole`` is the table itself.
+    """Columns by name, read or not: `Numbers`, `Factor`, arrays, or series of narwhals. ``whole`` is the table itself,
+    or a matrix of numbers with these columns.
 
     The columns of a data frame are asked for all at once: to ask for one costs some libraries as much as for all.
     """

@@ -81,10 +81,15 @@ def classes(values: Any, what: str, where: str = "", *, text: bool = True) -> Fa
 def _sorted_levels(array: np.ndarray, there: np.ndarray, kind: str) -> Factor:
     kept = array[there].astype(str) if array.dtype.kind in "TO" else array[there]
     levels, packed = np.unique(kept, return_inverse=True)
-    whole = levels.dtype.kind == "f" and (levels == np.floor(levels)).all()
     codes = np.full(len(array), -1, dtype=np.int64)
     codes[there] = packed
-    return Factor(codes, tuple(str(int(level) if whole else level) for level in levels.tolist()), kind=kind)
+    return Factor(codes, names_of_values(levels), kind=kind)
+
+
+def names_of_values(values: np.ndarray) -> tuple[str, ...]:
+    """What levels are called whose values these are: whole numbers without a point."""
+    whole = values.dtype.kind == "f" and (values == np.floor(values)).all()
+    return tuple(str(int(value) if whole else value) for value in values.tolist())
 
 
 def _coded(series: Any, kind: str, what: str) -> Factor:

@@ -174,7 +174,12 @@ def is_single(values: Any) -> bool:
 
 
 def _single_block(table: Any) -> np.ndarray | None:
-    """A pandas frame whose columns share one of NumPy's own number types: its array, mostly without a copy."""
+    """A pandas frame whose columns share one of NumPy's own number types: its array, mostly without a copy.
+
+    A matrix that the columns have been put into already stays as it is.
+    """
+    if isinstance(table, np.ndarray):
+        return table
     if table is None or not table.implementation.is_pandas():
         return None
     dtypes = set(table.to_native().dtypes)

@@ -76,13 +76,13 @@ def posterior_ordinate(
             "no proposal was accepted, so this posterior is too far from normal for this estimate of the "
             "evidence: use fewer columns, or a prior that is closer to normal."
         )
-    errors = _error_of_chains(to_point.accepted.reshape(chains, -1)), from_point.accepted.std() / np.sqrt(proposals)
+    errors = error_of_chains(to_point.accepted.reshape(chains, -1)), from_point.accepted.std() / np.sqrt(proposals)
     se = float(np.hypot(errors[0] / back, errors[1] / forth))
     rows = float(np.concatenate([to_point.rows, from_point.rows]).mean())
     return Ordinate(at + float(np.log(back) - np.log(forth)), se, (back, forth), rows)
 
 
-def _error_of_chains(values: np.ndarray) -> float:
+def error_of_chains(values: np.ndarray) -> float:
     """Of the mean of ``values`` (chain, draw), which may be autocorrelated: by the means of batches."""
     chains, n = values.shape
     batches = max(1, min(_BATCHES, n // 10))

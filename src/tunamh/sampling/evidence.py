@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +14,24 @@ from ..groups import MixedModel
 from ..laplace.gaussian import gaussian_at_mode
 from ..marginal.estimate import AllRows, Decides, posterior_ordinate
 from ..marginal.evidence import Evidence
-from ..marginal.of_groups import MarginalOfGroups, refuse_other_groups
 from ..marginal.pairs import MinibatchTest
 from ..marginal.proposal_law import NormalMixture
+from ..marginal.states import refuse_without_effects, states_of
+from ..marginal.with_scales import Found, by_all_rows, by_minibatches, has_unknown_scales
 from ..process.blas import one_blas_thread
 from ..process.stages import announce
 from ..results.layout import layout_of
 from ..targets.base import Target
 from ..targets.checks.properness import why_unsafe
+from ..targets.normalised.prior_density import refuse_flat_laws
+from ..targets.scale_mixtures.nested import about_own_scales, may_be_nested
 from .choice import expanded_about_mode
 from .sample import sample
 
 _CHAINS, _DRAWS, _TUNE = 4, 1000, 500
 _FLOOR = 20.0  # rows of a minibatch: for less noise in the decision
 _MOST_ENERGIES = 2e10  # of all rows, times columns, where every proposal reads all of them
-_MOST_OF_GROUPS = 4e6  # rows times proposals, each of which has integrals over the effects of all groups
+_MOST_PASSES = 4e8  # rows times proposals, from which minibatches decide about scales and coefficients
 _FEWEST = 200
 
 
@@ -92,25 +95,46 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
         _refuse_other_data(target, posterior)
         result = posterior
     with one_blas_thread():
-        draws = _walked(target, result)
-        density, generator = cast(Any, target), np.random.default_rng(moves)
-        if isinstance(target, MixedModel):
-            density = MarginalOfGroups(target)
-            law, draws = _half_and_half(density.points(draws))
-            at_most = max(_FEWEST, int(_MOST_OF_GROUPS / target.n_rows))
-            ordinate = posterior_ordinate(draws, law, AllRows(density), min(proposals, at_most), generator)
+        generator = np.random.default_rng(moves)
+        if has_unknown_scales(target):
+            estimate = _with_scales(target, result, proposals, generator, rows)
         else:
-            test, law, at_most = _test_of(target, rows)
-            ordinate = posterior_ordinate(draws, law, test, min(proposals, at_most), generator)
-        announce("adding up the likelihood of all rows")
-        joint = density.log_joint(law.centre)
-    found = Evidence(
-        *(joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance),
-        target.data_rows,
-    )
+            estimate = _of_regression(target, result, proposals, generator, rows)
+    found = Evidence(*estimate, target.data_rows)
     if posterior is not None:
         found.add_to(posterior)
     return found
+
+
+def _of_regression(
+    target: Any, result: Any, proposals: int, rng: np.random.Generator, rows: np.random.SeedSequence
+) -> Found:
+    test, law, at_most = _test_of(target, rows)
+    n = min(proposals, at_most)
+    ordinate = posterior_ordinate(_walked(target, result), law, test, n, rng)
+    announce("adding up the likelihood of all rows")
+    joint = target.log_joint(law.centre)
+    return Found(joint - ordinate.log_density, ordinate.se, n, ordinate.rows, ordinate.acceptance)
+
+
+def _with_scales(
+    target: Any, result: Any, proposals: int, rng: np.random.Generator, rows: np.random.SeedSequence
+) -> Found:
+    """By all rows, or by minibatches where these cost much less."""
+    states = states_of(target, result)
+    if isinstance(target, MixedModel) or target.n_rows * proposals < _MOST_PASSES:
+        return by_all_rows(target, states, proposals, rng)
+    merged = target.distinct() if offers(target, Repeating) else None
+    wide = target if merged is None else merged
+    mode = wide.modes[0]
+    centre, expansion = mode.point, mode.expansion
+    try:
+        if may_be_nested(wide):
+            wide, centre, expansion = about_own_scales(wide, centre, expansion)
+        expanded = wide.taylor(2, centre, expansion, whiten=True, original_bounds=False)
+    except NotApplicable:  # rows without a bound
+        return by_all_rows(target, states, proposals, rng)
+    return by_minibatches(target, states, proposals, rng, MinibatchTest(expanded, _FLOOR, rows), wide._prior)
 
 
 def _kept(result: Any) -> Evidence:
@@ -131,7 +155,11 @@ def _kept(result: Any) -> Evidence:
 def refuse_without_evidence(target: Any) -> None:
     """Raise for models that have no evidence, or whose evidence is not offered."""
     if isinstance(target, MixedModel):
-        refuse_other_groups(target)
+        target.base.refuse_without_constants()
+        for one in target.groupings:
+            if one.laws is not None:
+                refuse_flat_laws(one.laws, [f"the scale of {one.name}"] * len(one.laws.kind))
+        refuse_without_effects(target)
         return
     if not offers(target, Examined) or not offers(target, Normalised):
         raise NotApplicable(f"evidence is for regressions: a GLM or a formula, got {shown(target)}.")
@@ -161,14 +189,6 @@ def _walked(target: Any, result: Any) -> np.ndarray:
     natural = layout_of(target, target.variables).flat(result["posterior"])
     flat = natural.reshape(-1, natural.shape[-1])
     return np.array([target.to_chain(point) for point in flat]).reshape(natural.shape)
-
-
-def _half_and_half(draws: np.ndarray) -> tuple[NormalMixture, np.ndarray]:
-    """A law of proposals from the first half of every chain, and the other half, which knows nothing of it."""
-    first, second = np.split(draws, [draws.shape[1] // 2], axis=1)
-    flat = first.reshape(-1, first.shape[-1])
-    covariance = np.atleast_2d(np.cov(flat, rowvar=False))
-    return NormalMixture.of_one(flat.mean(axis=0), np.linalg.cholesky(covariance)), second
 
 
 def _test_of(target: Any, seed: np.random.SeedSequence) -> tuple[Decides, NormalMixture, int]:

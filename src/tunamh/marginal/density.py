@@ -56,9 +56,10 @@ class Weights:
     def _choose(self, states: list[State], rng: np.random.Generator) -> None:
         """The cheapest integrals whose noise does not matter, and else the best ones."""
         effects: Any = self.effects
-        effects.law, effects.size = NORMAL, 1
+        effects.law, effects.size, effects.curvature = NORMAL, 1, self.given.own_curvature
         if not effects.one.df and max(self._noise(one, rng) for one in states) < _NONE:
             return
+        effects.curvature = None
         effects.law, best, least = CAUCHY if effects.one.df else LOGISTIC, 0, np.inf
         for size in sizes(effects.one.q):
             effects.size = size
@@ -81,7 +82,7 @@ class Weights:
     @property
     def passes(self) -> float:
         """How often one proposal reads every row."""
-        return 1.0 if self.effects is None else 2.0 + self.effects.size
+        return 1.0 if self.effects is None else (self.effects.size + 2.0 * (self.effects.curvature is None))
 
     # -------------------------------------------------------------------------------------------------- points (h, x)
 

@@ -20,7 +20,7 @@ from .lattice import lattice
 
 NORMAL, LOGISTIC, CAUCHY = "normal", "logistic", "Cauchy"
 _WIDTH = {NORMAL: 1.0, LOGISTIC: 0.8, CAUCHY: 1.0}  # in standard deviations of the Gaussian at the mode
-_STEPS, _LONGEST, _LEAST = 2, 2.0, 1e-12
+_STEPS, _LONGEST, _LEAST = 2, 2.0, 1e-12  # of Newton; in standard deviations
 
 
 class EffectsInside:
@@ -33,6 +33,8 @@ class EffectsInside:
         self.weight = np.concatenate([np.broadcast_to(weight, len(block.y)) for block, weight in self.blocks])
         self.codes, self.Z = self.one.codes, self.one.Z
         self.law, self.size = NORMAL, 1
+        self.curvature: np.ndarray | None = None
+        """Of every group's rows, where it is the same everywhere; None where modes are looked for."""
 
     def predictors(self, common: np.ndarray, effects: list[np.ndarray]) -> np.ndarray:
         """(K, n), without the effects inside."""
@@ -55,6 +57,8 @@ class EffectsInside:
     def centred(self, eta: np.ndarray, start: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Near the mode of every group: a place, and the root of the precision there; both are functions of ``x``."""
         v, q, s = start, self.one.q, self.direction
+        if self.curvature is not None:
+            return v, roots(self.curvature + Q)
         for _ in range(_STEPS):
             first, second, _ = self.rows.seen.derivatives(self._moved(eta, v), self.y)
             slope = self.weight * (s @ first[: len(s)])

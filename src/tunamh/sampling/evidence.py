@@ -24,7 +24,7 @@ from ..results.layout import layout_of
 from ..targets.base import Target
 from ..targets.checks.properness import why_unsafe
 from ..targets.normalised.prior_density import refuse_flat_laws
-from ..targets.scale_mixtures.nested import about_own_scales, may_be_nested
+from ..targets.scale_mixtures.nested import about_own_scales, may_be_nested, without_scales
 from .choice import expanded_about_mode
 from .sample import sample
 
@@ -131,6 +131,7 @@ def _with_scales(
     try:
         if may_be_nested(wide):
             wide, centre, expansion = about_own_scales(wide, centre, expansion)
+        wide = wide._with(_prior=without_scales(wide._prior, wide.row_layout.start), known_columns=wide.columns)
         expanded = wide.taylor(2, centre, expansion, whiten=True, original_bounds=False)
     except NotApplicable:  # rows without a bound
         return by_all_rows(target, states, proposals, rng)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...compiled import Part
 from ...errors import NotApplicable
-from ...priors.laws import Laws
+from ...priors.laws import Laws, ready
 from ...priors.mixtures import Mixture, ReadyMixture
 from ...priors.potential import ReadyPrior
 from ...process.stages import announce
@@ -112,6 +112,16 @@ def as_wide_as(prior: ReadyPrior, variances: np.ndarray, start: np.ndarray | Non
         return closed_form(prior.form, coefficients.as_wide_as(variances), extras, np.asarray(start))
     assert isinstance(prior, ReadyMixture)
     return prior.as_wide_as(variances)
+
+
+def without_scales(prior: ReadyPrior, start: np.ndarray | None) -> ReadyPrior:
+    """The normal prior that stands for one with unknown scales in expansions: as wide as these begin."""
+    if isinstance(prior, ReadyClosed):
+        coefficients: Any = prior.coefficients
+        extras: list[Laws] = [prior.extras]
+        return closed_form(prior.form, ready(coefficients.laws), extras, np.asarray(start))
+    assert isinstance(prior, ReadyMixture)
+    return ready(prior.laws)
 
 
 def about_own_scales(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[Any, np.ndarray, Expansion]:

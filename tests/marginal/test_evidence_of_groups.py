@@ -1,4 +1,4 @@
-"""The evidence of models with one factor of groups and one effect: against closed forms, and against quadrature over everything."""
+"""The evidence of models with one factor of groups and one effect: against closed forms and quadrature."""
 
 import numpy as np
 import pandas as pd

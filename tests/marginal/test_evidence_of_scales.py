@@ -49,7 +49,10 @@ def ridge():
     grid, errors = np.linspace(-9, 6, 160), np.linspace(np.log(0.5), np.log(1.4), 30)
     values = [
         gaussian(Y, np.exp(2 * b) * np.eye(N) + fixed + np.exp(2 * a) * wide)
-        + np.log(2) + stats.t.logpdf(np.exp(a), 3, 0, 2.5) + a + of_scale(b, 2.0)
+        + np.log(2)
+        + stats.t.logpdf(np.exp(a), 3, 0, 2.5)
+        + a
+        + of_scale(b, 2.0)
         for a in grid
         for b in errors
     ]
@@ -274,9 +277,7 @@ def test_a_bridge_of_normal_laws():
     z, rng = [], np.random.default_rng(4)
     for _ in range(200):
         here, there = 0.5 + rng.standard_normal((4, 100)), 1.3 * rng.standard_normal(400)
-        log_w = [
-            np.log(3) + stats.norm.logpdf(x, 0.5) - stats.norm.logpdf(x, 0, 1.3) for x in (here, there)
-        ]
+        log_w = [np.log(3) + stats.norm.logpdf(x, 0.5) - stats.norm.logpdf(x, 0, 1.3) for x in (here, there)]
         found = bridged(*log_w)
         z.append((found.log_z - np.log(3)) / found.se)
     assert abs(np.mean(z)) < 0.3

@@ -1,6 +1,6 @@
 """The posterior beside a law of proposals: ``log p - log q`` at draws of either (docs/spec-evidence.md 4, 5).
 
-A point is ``(h, x)``: the unknown scales, and all other parameters but the effects of the factor that is integrated out.
+A point is ``(h, x)``: the unknown scales, and all else but the effects of the factor that is integrated out.
 ``q(h)`` is learned from draws. Given ``h``, ``z = S(h)^(1/2)' (x - m(h))`` would be standard normal if rows and priors
 were Gaussian. Its mean and its variances are learned from draws as well: those of the common parameters together, those
 of effects one by one.
@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 
 from ..groups.sums import Point
 from .effects_inside import CAUCHY, LOGISTIC, NORMAL, EffectsInside
-from .given_scales import Given, GivenScales
+from .given_scales import Given, GivenScales, inside_of
 from .joint import Joint, State
 from .kernel_law import KernelLaw
 from .lattice import sizes
@@ -157,9 +157,3 @@ class Weights:
         places = None if self.effects is None else rng.random((self.effects.one.groups, self.effects.one.q))
         value = self._log_p(state, given, point[0, self.joint.count :], places)
         return value - self._log_q(self.joint.in_vector(state), given, z)
-
-
-def inside_of(groupings: list[Any]) -> int:
-    """The factor with the most effects among those whose levels are independent; -1 where there is none."""
-    sizes = [one.groups * one.q if one.related is None else 0 for one in groupings]
-    return int(np.argmax(sizes)) if sizes and max(sizes) > 0 else -1

@@ -120,4 +120,3 @@ class EffectsInside:
             t = np.tan(np.pi * (u - 0.5))
             each = -np.log(np.pi) - np.log1p(t**2)
         return t, each.sum(axis=1)
-

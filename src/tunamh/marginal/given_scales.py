@@ -24,6 +24,25 @@ from .unknown_scales import ScalesOfPrior
 _MOST_OUTSIDE, _MOST_NUMBERS = 2000, 50_000_000
 
 
+def inside_of(groupings: list[Any]) -> int:
+    """The factor with the most effects among those whose levels are independent; -1 where there is none."""
+    sizes = [one.groups * one.q if one.related is None else 0 for one in groupings]
+    return int(np.argmax(sizes)) if sizes and max(sizes) > 0 else -1
+
+
+def refuse_too_many(groupings: list[Any], p: int) -> None:
+    """Raise where the matrix of all parameters outside is too large."""
+    inside = inside_of(groupings)
+    size = p + sum(one.groups * one.q for f, one in enumerate(groupings) if f != inside)
+    own = groupings[inside].groups * groupings[inside].q if inside >= 0 else 0
+    if size > _MOST_OUTSIDE or own * size > _MOST_NUMBERS:
+        raise NotApplicable(
+            f"the evidence needs a matrix of all parameters but the effects of the largest factor. Here these are "
+            f"{size:,} beside {own:,} effects, which are too many. tunamh.compare says which of these models predicts "
+            "better."
+        )
+
+
 class Given(NamedTuple):
     """Of scales: the mean of ``x``, the lower factor of its precision, and how the effects inside lean on ``x``.
 
@@ -47,12 +66,6 @@ class GivenScales:
         sizes = [int(groupings[f].free.sum()) * groupings[f].q for f in self.outside]
         self.begins = np.concatenate([[0], np.cumsum([*sizes, rows.p])])
         self.size = int(self.begins[-1])
-        own = groupings[inside] if inside >= 0 else None
-        if self.size > _MOST_OUTSIDE or (own is not None and own.groups * own.q * self.size > _MOST_NUMBERS):
-            raise NotApplicable(
-                f"the evidence of models with groups needs a matrix of all parameters but the effects of one factor, and "
-                f"here these are {self.size:,}. tunamh.compare says which of these models predicts better."
-            )
         sums = rows.sums(point)
         factors = sums.factors
         if sums.convex is not None:

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-_SIZES = {1: (8, 16, 32), 2: (34, 89, 233, 610)}
+_SIZES = {1: (2, 4, 8, 16, 32), 2: (13, 34, 89, 233, 610)}
 _OTHER_SIZES = (101, 307, 1009)
 
 

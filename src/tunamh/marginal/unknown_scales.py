@@ -1,4 +1,4 @@
-"""The unknown scales of a model, as numbers without limits: of group effects, and of coefficients (docs/spec-evidence.md 4).
+"""The unknown scales of a model, as numbers without limits: of effects, and of coefficients (docs/spec-evidence.md 4).
 
 They are ``h = (lambda, mu)``. ``lambda`` are the coordinates of every factor's covariance, as chains walk them. ``mu =
 log v`` are the logarithms of the squared scales of a prior. Beside errors of unknown scale both are in units of the

@@ -1,4 +1,4 @@
-"""The evidence of models with unknown scales: of group effects, of curves, of Ridge and the like (docs/spec-evidence.md 4).
+"""The evidence of models with unknown scales: of group effects, curves, Ridge and the like (docs/spec-evidence.md 4).
 
 Where a pass over the rows costs little, every proposal makes one (`bridged`). Of tall data without groups minibatches
 decide about moves between points ``(h, x)``, and the density at one point follows as in section 1.
@@ -78,18 +78,18 @@ def by_minibatches(
     """``prior`` is the one that the test knows, as wide as its scales are about where."""
     weights, later = _learned(Joint(target), draws, rng)
     joint = weights.joint
-    points = np.array(
-        [[np.concatenate([joint.in_vector(one), weights.given.outside_of(one.common, [])]) for one in chain] for chain in later]
-    )
+    points = np.array([[_point(weights, state) for state in chain] for chain in later])
     found = posterior_ordinate(points, weights, OfPoints(test, weights, prior), proposals, rng)
     announce("adding up the likelihood of all rows")
     (state,) = weights.states(weights.centre[None])
     return Found(joint.log_density(state) - found.log_density, found.se, proposals, found.rows, found.acceptance)
 
 
-def _learned(
-    joint: Joint, draws: list[list[State]], rng: np.random.Generator
-) -> tuple[Weights, list[list[State]]]:
+def _point(weights: Weights, state: State) -> np.ndarray:
+    return np.concatenate([weights.joint.in_vector(state), weights.given.outside_of(state.common, state.effects)])
+
+
+def _learned(joint: Joint, draws: list[list[State]], rng: np.random.Generator) -> tuple[Weights, list[list[State]]]:
     """The law from the first half of every chain, and the other halves, which know nothing of it."""
     half = min(len(chain) for chain in draws) // 2
     first = [state for chain in draws for state in chain[:half]]

@@ -16,7 +16,7 @@ from ..marginal.estimate import AllRows, Decides, posterior_ordinate
 from ..marginal.evidence import Evidence
 from ..marginal.pairs import MinibatchTest
 from ..marginal.proposal_law import NormalMixture
-from ..marginal.states import refuse_without_effects, states_of
+from ..marginal.states import refuse_groups, states_of
 from ..marginal.with_scales import Found, by_all_rows, by_minibatches, has_unknown_scales
 from ..process.blas import one_blas_thread
 from ..process.stages import announce
@@ -69,13 +69,16 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     Raises
     ------
     NotApplicable
-        If a prior is flat, is your own function, or has unknown scales (`Horseshoe`, `Grouped`); if the target has
-        several factors of groups or several effects for each group, or is not a regression.
+        If a prior is flat or is your own function; if the target has group effects whose draws are not kept
+        (``keep_effects=True``), or is not a regression; if the posterior is so far from the law of the proposals that
+        the error cannot be trusted.
 
     Notes
     -----
-    The effects of one factor of groups are integrated out, group by group, to about ten digits. Then every proposal
-    reads all rows, and the number of proposals decreases with the number of rows, down to 200.
+    With group effects, every proposal reads all rows, and the number of proposals decreases with the number of rows,
+    down to 200. The effects of the largest factor are integrated out, group by group, without bias.
+    For smooth terms, `Ridge`, `Grouped` and `Horseshoe` without groups, proposals read all rows if these are few, and
+    otherwise minibatches.
 
     A row of weight ``w`` counts as ``w`` rows. With ``temper``, ``p(y | theta)`` is raised to the power ``temper``.
     Your own energy (`tunamh.family`) must be minus the log density with all its constants.
@@ -160,7 +163,7 @@ def refuse_without_evidence(target: Any) -> None:
         for one in target.groupings:
             if one.laws is not None:
                 refuse_flat_laws(one.laws, [f"the scale of {one.name}"] * len(one.laws.kind))
-        refuse_without_effects(target)
+        refuse_groups(target)
         return
     if not offers(target, Examined) or not offers(target, Normalised):
         raise NotApplicable(f"evidence is for regressions: a GLM or a formula, got {shown(target)}.")

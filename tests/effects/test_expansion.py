@@ -75,6 +75,12 @@ QUESTIONS = {
     "ratios": lambda p, seed: tunamh.comparisons(p, TABLE, ["a", "x"], average_by=True, comparison="ratio", rng=seed),
     "slopes": lambda p, seed: tunamh.slopes(p, TABLE, "x", average_by=True, rng=seed),
 }
+NEW = {
+    "new groups": lambda p, seed: tunamh.predictions(p, TABLE, average_by="a", weights="w", groups="new", rng=seed),
+    "differences in new groups": lambda p, seed: tunamh.comparisons(
+        p, TABLE, "x", average_by=True, groups="new", rng=seed
+    ),
+}
 
 
 def whole(ask, result, monkeypatch):
@@ -85,7 +91,22 @@ def whole(ask, result, monkeypatch):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_stated_error_is_that_of_the_answer(result, question, small_samples, monkeypatch):
-    ask = QUESTIONS[question]
+    holds(QUESTIONS[question], result, monkeypatch)
+
+
+@pytest.mark.parametrize("question", NEW)
+@pytest.mark.parametrize(
+    "name", ["logistic, groups", "crossed counts", pytest.param("categorical, groups", marks=pytest.mark.slow)]
+)
+def test_means_over_new_groups_need_one_pass(name, question, small_samples, monkeypatch):
+    """To evaluate all rows would take integrals over new effects for every row and draw."""
+    formula, settings = {**MODELS, "crossed counts": ("count ~ x*a + (1 | site) + (x | a)", {})}[name]
+    family = "poisson" if name == "crossed counts" else name.split(",")[0]
+    target = tunamh.regression(formula, TABLE, family=family, **settings)
+    holds(NEW[question], drawn_result(target, draws=20, spread=0.06), monkeypatch)
+
+
+def holds(ask, result, monkeypatch):
     wanted = whole(ask, result, monkeypatch)
     found = [ask(result, seed) for seed in range(6)]
     true = np.array([true_error(one, wanted) for one in found])

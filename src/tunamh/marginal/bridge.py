@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..errors import NotApplicable
-from .estimate import error_of_chains
+from ..results.convergence import effective_draws
 
 _MOST_STEPS, _CLOSE = 1000, 1e-10
 _LEAST_OVERLAP = 0.01
@@ -49,16 +49,18 @@ def bridged(of_posterior: np.ndarray, of_law: np.ndarray) -> Bridged:
     overlap = float(np.exp(np.minimum(log_z - here, 0)).mean()), float(np.exp(np.minimum(there - log_z, 0)).mean())
     if not min(overlap) > _LEAST_OVERLAP:
         raise _too_far()
-    errors = a.std() / np.sqrt(len(a)) / a.mean(), error_of_chains(b) / b.mean()
+    errors = a.std() / np.sqrt(len(a)) / a.mean(), b.std() / np.sqrt(_worth(b)) / b.mean()
     return Bridged(log_z, float(np.hypot(*errors)), overlap)
 
 
 def _effective(values: np.ndarray) -> float:
-    """How many independent draws those of chains are worth, for these values."""
-    spread = float(np.clip(values, *np.quantile(values, (0.01, 0.99))).std())
-    clipped = np.clip(values, *np.quantile(values, (0.01, 0.99)))
-    error = error_of_chains(clipped)
-    return float(np.clip((spread / error) ** 2, 10.0, values.size)) if error > 0 else float(values.size)
+    """How many independent draws those of chains are worth, for these values without their far tails."""
+    return _worth(np.clip(values, *np.quantile(values, (0.01, 0.99))))
+
+
+def _worth(values: np.ndarray) -> float:
+    found = float(effective_draws(values[None])[0]) if values.shape[1] > 3 and np.ptp(values) > 0 else values.size
+    return float(np.clip(found, 4.0, values.size)) if np.isfinite(found) else 4.0
 
 
 def _too_far() -> NotApplicable:

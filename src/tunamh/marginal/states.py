@@ -12,15 +12,15 @@ from ..results.layout import layout_of
 from .given_scales import refuse_too_many
 from .joint import Joint, State
 
-MOST_ROWS = 1_000_000
+MOST_ROWS = 500_000
 
 
 def refuse_groups(target: MixedModel) -> None:
     """Raise for models whose results have no draws of effects, and for those that are too large."""
     if target.n_rows > MOST_ROWS:
         raise NotApplicable(
-            f"the evidence of models with group effects is offered up to {MOST_ROWS:,} rows, since every proposal reads "
-            "all of them. tunamh.compare says which of these models predicts better."
+            f"the evidence of models with group effects is offered up to {MOST_ROWS:,} rows, since every proposal "
+            "reads all of them. tunamh.compare says which of these models predicts better."
         )
     refuse_too_many(target.groupings, target.p)
     if not target.keeps_effects:

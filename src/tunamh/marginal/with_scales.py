@@ -90,9 +90,12 @@ def _point(weights: Weights, state: State) -> np.ndarray:
 
 
 def _learned(joint: Joint, draws: list[list[State]], rng: np.random.Generator) -> tuple[Weights, list[list[State]]]:
-    """The law from the first half of every chain, and the other halves, which know nothing of it."""
+    """The law from the first half of every chain, and the other halves, which know nothing of it.
+
+    Some draws between them are left out: the last of the first half would know the next ones.
+    """
     half = min(len(chain) for chain in draws) // 2
-    first = [state for chain in draws for state in chain[:half]]
+    first = [state for chain in draws for state in chain[: half - half // 5]]
     if half < 50:
         raise NotApplicable(
             f"the evidence of a model with unknown scales needs at least 100 draws in every chain, and there are "

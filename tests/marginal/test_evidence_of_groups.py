@@ -7,8 +7,11 @@ from scipy import special, stats
 
 import tunamh
 from tunamh.errors import NotApplicable
+from tunamh.marginal.bridge import bridged
+from tunamh.marginal.density import Weights
 from tunamh.marginal.effects_inside import LOGISTIC, NORMAL, EffectsInside
 from tunamh.marginal.joint import Joint, State
+from tunamh.marginal.states import states_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # runs are short
 
@@ -101,6 +104,28 @@ def test_few_points_have_noise_but_no_bias(law):
     error = values.std(axis=0) / np.sqrt(len(values))
     assert (values.std(axis=0) > 1e-3).any()
     assert (np.abs(values.mean(axis=0) - 1) < 4 * error + 1e-9).all()
+
+
+def test_a_draw_of_the_posterior_says_where_its_own_lattice_lies(monkeypatch):
+    """With two points for each group integrals are far off; beside draws they must be so in the same way."""
+    target = mixed(LABELS, tunamh.Logistic())
+    states = states_of(target, tunamh.sample(target, draws=500, rng=1, progressbar=False))
+    first, second = [one for chain in states for one in chain[:250]], [chain[250:] for chain in states]
+    weights = Weights(Joint(target), first, np.random.default_rng(1))
+
+    def estimate(size, ask):
+        weights.effects.law, weights.effects.size, rng = LOGISTIC, size, np.random.default_rng(2)
+        return bridged(
+            np.array([[ask(state) for state in chain] for chain in second]),
+            np.array([weights.at_proposal(rng) for _ in range(1000)]),
+        )
+
+    wanted, found = estimate(32, weights.at_draw), estimate(2, weights.at_draw)
+    assert abs(found.log_z - wanted.log_z) < 4 * np.hypot(found.se, wanted.se)
+    rng = np.random.default_rng(3)
+    monkeypatch.setattr(EffectsInside, "places", lambda self, v, centre, root: rng.random(v.shape))
+    wrong = estimate(2, weights.at_draw)  # as if any place would do
+    assert abs(wrong.log_z - wanted.log_z) > 6 * np.hypot(wrong.se, wanted.se)
 
 
 @pytest.mark.slow

@@ -55,8 +55,9 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     proposals : int
         Number of proposed moves in each of two directions. In the first direction, moves go from draws of the posterior
         to a fixed point near the centre of the posterior. In the second direction, they go from this point to draws
-        from an approximation of the posterior. The standard error is proportional to one over the square root of this
-        number.
+        from an approximation of the posterior. With group effects or unknown scales of a prior, it is the number of
+        draws of the posterior, and of this approximation, that are compared. The standard error is proportional to one
+        over the square root of this number.
     rng : seed, optional
 
     Returns

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # runs are short
 RNG = np.random.default_rng(0)
 N = 60
 X = np.c_[np.ones(N), RNG.standard_normal((N, 4))]
-Y = X @ [1.0, 0.5, 0.0, 0.0, 0.3] + 0.8 * RNG.standard_normal(N)
+Y = X @ [1.0, 0.5, 0.0, 0.0, 0.3] + 0.2 * RNG.standard_normal(N)  # far from 1: scales are in units of the errors
 RIDGE = priors.ByName({"0": tunamh.Normal(scale=5.0)}, others=priors.Ridge())
 FIRST, SECOND, CODES = RNG.integers(3, size=N), RNG.integers(2, size=N), RNG.integers(6, size=N)
 SLOPE = np.c_[np.ones(N), RNG.standard_normal(N)]
@@ -46,7 +46,7 @@ def ridge():
     """With an unknown scale of the errors."""
     target = tunamh.GLM(X, Y, tunamh.Gaussian(tunamh.HalfNormal(2.0)), prior=RIDGE)
     fixed, wide = 25 * np.outer(X[:, 0], X[:, 0]), X[:, 1:] @ X[:, 1:].T
-    grid, errors = np.linspace(-9, 6, 160), np.linspace(np.log(0.5), np.log(1.4), 30)
+    grid, errors = np.linspace(-9, 6, 160), np.linspace(np.log(0.12), np.log(0.35), 30)
     values = [
         gaussian(Y, np.exp(2 * b) * np.eye(N) + fixed + np.exp(2 * a) * wide)
         + np.log(2)
@@ -298,6 +298,28 @@ def test_minibatches_find_the_same_evidence_as_all_rows(monkeypatch):
     assert found.rows < 0.3 * n <= n == wanted.rows
     assert abs(found.log_evidence - wanted.log_evidence) < 4 * np.hypot(found.se, wanted.se)
     assert tunamh.evidence(posterior) == found
+
+
+def test_curves_of_rows_in_files_have_their_evidence(tmp_path):
+    rng, n = np.random.default_rng(6), 3000
+    table = pd.DataFrame({"x": rng.uniform(-2, 2, n)})
+    table["y"] = np.sin(2 * table["x"]) + 0.5 * rng.standard_normal(n)
+    table.to_parquet(tmp_path / "a.parquet")
+    rows = tunamh.open_rows(str(tmp_path / "*.parquet"), memory=60_000)
+    here, there = (tunamh.regression("y ~ s(x)", data, family=tunamh.Gaussian()) for data in (table, rows))
+    found = [
+        tunamh.evidence(here, rng=1, proposals=500),
+        tunamh.evidence(there, rng=2, proposals=200),
+        evidence_by_minibatches(there),
+    ]
+    for one in found[1:]:
+        assert abs(one.log_evidence - found[0].log_evidence) < 4 * np.hypot(one.se, found[0].se)
+
+
+def evidence_by_minibatches(target):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tunamh.sampling.evidence._MOST_PASSES", 0)
+        return tunamh.evidence(target, rng=3, proposals=500)
 
 
 def test_what_is_missing_is_told():

@@ -19,6 +19,7 @@ from scipy.linalg import block_diag, solve_triangular
 from ..errors import NotApplicable
 from ..groups.quadratic import inverses, positive, precision_at
 from ..groups.sums import DataSums, GroupedRows, OfFactor, Point, their_own
+from .rows_alone import RowsAlone
 from .unknown_scales import ScalesOfPrior
 
 _MOST_OUTSIDE, _MOST_NUMBERS = 2000, 50_000_000
@@ -59,7 +60,7 @@ class Given(NamedTuple):
 class GivenScales:
     """About ``point``, a mean of the posterior; ``inside`` is the number of a factor, -1 where none is."""
 
-    def __init__(self, rows: GroupedRows, scales: ScalesOfPrior, fixed: Any, point: Point, inside: int):
+    def __init__(self, rows: GroupedRows | RowsAlone, scales: ScalesOfPrior, fixed: Any, point: Point, inside: int):
         self.rows, self.scales, self.point, self.inside = rows, scales, point, inside
         groupings = rows.groupings
         self.outside = [f for f in range(len(groupings)) if f != inside]

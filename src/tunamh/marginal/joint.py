@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..groups import MixedModel
+from ..groups.grouping import Grouping
 from ..groups.quadratic import precision_at
-from ..groups.sums import GroupedRows, Point
+from ..groups.sums import Point
 from ..targets.normalised.likelihood import log_likelihood
 from ..targets.normalised.prior_density import log_prior_at
 from .effects_prior import log_of_all_effects
+from .rows_alone import RowsAlone
 from .unknown_scales import ScalesOfPrior, log_of_covariance
 
 
@@ -34,8 +36,8 @@ class Joint:
     def __init__(self, target: Any):
         grouped = isinstance(target, MixedModel)
         self.base: Any = target.base if grouped else target
-        self.groupings = target.groupings if grouped else []
-        self.rows = target.grouped if grouped else GroupedRows(self.base, [])
+        self.groupings: list[Grouping] = target.groupings if grouped else []
+        self.rows: Any = target.grouped if grouped else RowsAlone(self.base)
         self.scales = ScalesOfPrior(self.base)
         prior = self.base._prior
         self.fixed = prior if prior.mixture is None else prior.without_scaled()
@@ -67,7 +69,7 @@ class Joint:
     def log_density(self, state: State) -> float:
         """``log p(y, state)``: one pass."""
         prior = self.log_prior(state)
-        return prior - self.rows.energy(Point(state.common, state.effects)) if prior > -np.inf else -np.inf
+        return prior - float(self.rows.energy(Point(state.common, state.effects))) if prior > -np.inf else -np.inf
 
     # ----------------------------------------------------------------------------------------- scales as one vector
 

@@ -175,7 +175,8 @@ class NestedTarget(GivenScalesTarget):
         ``min(1, e^(w - w'))`` averaged over pairs, ``w`` the logarithm of posterior over proposal, of which a compiled
         step from the centre gives differences.
         """
-        model, rng, here = self.model(), np.random.default_rng(4), self.state_at(self.centre)
+        none = None if self.gathered is None else np.zeros((0, self.gathered.width))  # no row is read
+        model, rng, here = self.model(none), np.random.default_rng(4), self.state_at(self.centre)
         hyper, first = model.data.hyper, np.empty(self.dim)
         points, weights = [self.centre], []
         model.locate(here, first, hyper)

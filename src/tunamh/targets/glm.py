@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arguments import explained
 from ..compiled import Part
+from ..errors import NotApplicable
 from ..priors import Flat, ReadyPrior, as_prior
 from ..priors.laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready
 from ..priors.mixtures import mixture_of_laws

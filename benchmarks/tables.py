@@ -618,7 +618,7 @@ def evidence_of_scales_cost() -> str:
         ]
         for one in report["rows"]
     ]
-    told = f"(`benchmarks/evidence_of_scales.py`; 1,000 proposals; processor seconds; {_measured_with(report)})"
+    told = f"(`benchmarks/evidence_of_scales.py`; 1,000 proposals; CPU seconds; {_measured_with(report)})"
     return f"{told}\n\n" + markdown(columns, rows)
 
 

@@ -367,6 +367,11 @@ class GLM(Regression):
 
         ``point`` is in the chain's coordinates (see `to_user`), and the prior density is that of these coordinates.
         """
+        if self.coefficient_prior.mixture is not None:
+            raise NotApplicable(
+                "under a prior with unknown scales the coefficients alone have no density in closed form; "
+                "tunamh.evidence takes such a model."
+            )
         return log_likelihood(self, point) + log_prior_at(self, point)
 
     # ------------------------------------------------------------------------------------ the search for a mode

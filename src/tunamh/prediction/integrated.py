@@ -60,7 +60,7 @@ def _of_part(
     codes, sampled = rows.codes[which] - rows.codes[which.start], rows.sampled[which]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     group, chunk, looked = rows.group, part.chunk, np.flatnonzero(sampled >= 0)
-    (effects, Z), w = _of_rows(predictor, rows, part), np.ones(chunk.n_rows) if part.weights is None else part.weights
+    (effects, Z), w = _of_rows(rows, part), np.ones(chunk.n_rows) if part.weights is None else part.weights
     eta, p = predictor.linear(chunk) - np.einsum("diq,iq->di", effects, Z), predictor.parameters(chunk)
     assert chunk.y is not None
     y = chunk.y
@@ -158,7 +158,7 @@ def _of_several(effects: np.ndarray, Z: np.ndarray, rows: Curved, group: Groups)
     return Line(u, np.einsum("iq,diq->di", Z, b[:, codes]), mean, scale, df, r)
 
 
-def _of_rows(predictor: Predictor, rows: GroupRows, part: ModelRows) -> tuple[np.ndarray, np.ndarray]:
+def _of_rows(rows: GroupRows, part: ModelRows) -> tuple[np.ndarray, np.ndarray]:
     """The effects of every row's group, (draws, rows, q), and their columns."""
     found = part.chunk.groups[rows.group.given]
     assert found is not None and rows.group.effects is not None  # noqa: PT018

@@ -588,6 +588,40 @@ def evidence_coverage() -> str:
     return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
+def evidence_of_scales_coverage() -> str:
+    report = results("evidence_of_scales_coverage")
+    columns = ["100 seeds, beside quadrature", "stated error", "sd of error / stated error", "within 2", "acceptance"]
+    rows = [
+        [
+            one["model"],
+            number(one["se"], 2),
+            f"{one['sd_z']:.2f}",
+            f"{one['within_two']:.0%}",
+            f"{one['acceptance']:.2f}",
+        ]
+        for one in report["rows"]
+    ]
+    return f"(`benchmarks/evidence_of_scales.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
+def evidence_of_scales_cost() -> str:
+    report = results("evidence_of_scales_cost")
+    columns = ["", "model", "fit", "evidence", "its error", "rows that a proposal reads"]
+    rows = [
+        [
+            one["data"],
+            f"`{one['formula']}`".replace("|", "\\|"),
+            f"{one['fit']:.1f} s",
+            f"{one['evidence']:.1f} s",
+            number(one["se"], 2),
+            number(one["rows"], 2),
+        ]
+        for one in report["rows"]
+    ]
+    told = f"(`benchmarks/evidence_of_scales.py`; 1,000 proposals; CPU seconds; {_measured_with(report)})"
+    return f"{told}\n\n" + markdown(columns, rows)
+
+
 def true_model_first() -> str:
     report = results("evidence_choice")
     columns = ["true model (40 data sets of 1,500 rows)", "first in the table", "another one called better"]
@@ -709,6 +743,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "comparison-costs": comparison_costs,
     "evidence-importance": evidence_by_importance,
     "evidence-coverage": evidence_coverage,
+    "evidence-of-scales-coverage": evidence_of_scales_coverage,
+    "evidence-of-scales-cost": evidence_of_scales_cost,
     "true-model-first": true_model_first,
     "laplace-psis": laplace_and_psis,
     "census": census,

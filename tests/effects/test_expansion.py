@@ -10,7 +10,7 @@ from drawn_results import drawn_result
 import tunamh
 from tunamh.effects import expansion, sampled_rows
 from tunamh.effects.gradient import Gradient
-from tunamh.effects.local import LocalCoordinates
+from tunamh.effects.local import Centre, LocalCoordinates
 from tunamh.effects.outcomes import Outcomes
 from tunamh.effects.sampled_rows import Reservoir
 from tunamh.formula.variables import as_columns, read
@@ -75,6 +75,12 @@ QUESTIONS = {
     "ratios": lambda p, seed: tunamh.comparisons(p, TABLE, ["a", "x"], average_by=True, comparison="ratio", rng=seed),
     "slopes": lambda p, seed: tunamh.slopes(p, TABLE, "x", average_by=True, rng=seed),
 }
+NEW = {
+    "new groups": lambda p, seed: tunamh.predictions(p, TABLE, average_by="a", weights="w", groups="new", rng=seed),
+    "differences in new groups": lambda p, seed: tunamh.comparisons(
+        p, TABLE, "x", average_by=True, groups="new", rng=seed
+    ),
+}
 
 
 def whole(ask, result, monkeypatch):
@@ -85,7 +91,22 @@ def whole(ask, result, monkeypatch):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_stated_error_is_that_of_the_answer(result, question, small_samples, monkeypatch):
-    ask = QUESTIONS[question]
+    holds(QUESTIONS[question], result, monkeypatch)
+
+
+@pytest.mark.parametrize("question", NEW)
+@pytest.mark.parametrize(
+    "name", ["logistic, groups", "crossed counts", pytest.param("categorical, groups", marks=pytest.mark.slow)]
+)
+def test_means_over_new_groups_need_one_pass(name, question, small_samples, monkeypatch):
+    """To evaluate all rows would take integrals over new effects for every row and draw."""
+    formula, settings = {**MODELS, "crossed counts": ("count ~ x*a + (1 | site) + (x | a)", {})}[name]
+    family = "poisson" if name == "crossed counts" else name.split(",")[0]
+    target = tunamh.regression(formula, TABLE, family=family, **settings)
+    holds(NEW[question], drawn_result(target, draws=20, spread=0.06), monkeypatch)
+
+
+def holds(ask, result, monkeypatch):
     wanted = whole(ask, result, monkeypatch)
     found = [ask(result, seed) for seed in range(6)]
     true = np.array([true_error(one, wanted) for one in found])
@@ -142,6 +163,24 @@ def test_local_coordinates_make_the_mean(result):
     local = LocalCoordinates(outcomes)
     chunk = outcomes.chunk(rows)
     np.testing.assert_allclose(local.mean(local.at(chunk), chunk), outcomes.values(rows), rtol=1e-13)
+
+
+@pytest.mark.parametrize("groups", ["known", "new"])
+@pytest.mark.parametrize("name", ["logistic, groups", "categorical, groups"])
+def test_the_gradient_makes_the_linear_part_of_every_draw(name, groups):
+    """Also where draws are far from their mean, and the mean covariance is not that of the mean scales."""
+    formula, settings = MODELS[name]
+    target = tunamh.regression(formula, TABLE, family=name.split(",")[0], **settings)
+    outcomes = Outcomes(
+        Fitted.open(drawn_result(target, draws=5, spread=0.5), None, by_chain=True),
+        *("response", groups, np.random.default_rng(1)),
+    )
+    local, centre = LocalCoordinates(outcomes), Centre(outcomes)
+    rows, weights = Frame(read(as_columns(TABLE.head(7)), outcomes.columns), 7), np.arange(1.0, 8.0)
+    expanded, gradient = centre.expand(rows), Gradient(local, centre, 1)
+    gradient.add(0, expanded, weights, np.zeros(7, int), 1)
+    wanted = local.mean(local.at(expanded.chunk), expanded.chunk) - expanded.remainder(local)
+    np.testing.assert_allclose(gradient.at_draws()[0, 0], np.einsum("i,dio->do", weights, wanted), rtol=1e-9, atol=1e-9)
 
 
 def test_the_sample_estimates_sums_without_bias():

@@ -1,4 +1,4 @@
-"""The evidence of models with one factor of groups: against closed forms, and against quadrature over everything."""
+"""The evidence of models with one factor of groups and one effect: against closed forms and quadrature."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,11 @@ from scipy import special, stats
 
 import tunamh
 from tunamh.errors import NotApplicable
-from tunamh.marginal.of_groups import MarginalOfGroups
+from tunamh.marginal.bridge import bridged
+from tunamh.marginal.density import Weights
+from tunamh.marginal.effects_inside import LOGISTIC, NORMAL, EffectsInside
+from tunamh.marginal.joint import Joint, State
+from tunamh.marginal.states import states_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # runs are short
 
@@ -69,12 +73,59 @@ def logistic_given(b, scale, nodes=151):
     return (special.logsumexp(each, axis=0) + np.log(at[1] - at[0])).sum()
 
 
+def inside(target, point, sizes, seed=0):
+    """The log of the joint density, the effects of the one factor integrated out, at several shifts of the lattice."""
+    joint, b = Joint(target), np.array(point[:2])
+    joint.settle(np.zeros(2))
+    state = State(b, [np.array(point[2:])], np.zeros(0), [np.zeros((GROUPS, 1))])
+    effects, (law, size, shifts) = EffectsInside(joint.rows, 0), sizes
+    effects.law, effects.size = law, size
+    eta, Q = effects.predictors(b, state.effects), np.array([[np.exp(-2 * point[2])]])
+    centred, rng = effects.centred(eta, np.zeros((GROUPS, 1)), Q), np.random.default_rng(seed)
+    places = rng.random((shifts, GROUPS, 1))
+    each = np.array([effects.log_integrals(eta, state.lam[0], centred, U) for U in places])
+    return joint.log_prior(state, without=0), each
+
+
 def test_the_joint_density_of_labels_has_its_effects_integrated_out():
-    joint = MarginalOfGroups(mixed(LABELS, tunamh.Logistic()))
     for point in ([0.2, 0.5, -0.2], [-0.3, 0.9, 0.7], [0.6, 0.1, -4.0]):
         own = stats.norm.logpdf(point[:2], 0, 2).sum() + of_scale(point[2])
         wanted = logistic_given(np.array(point[:2]), np.exp(point[2]), 4001) + own
-        np.testing.assert_allclose(joint.log_joint(np.array(point)), wanted, rtol=1e-9)
+        prior, each = inside(mixed(LABELS, tunamh.Logistic()), point, (LOGISTIC, 64, 3))
+        np.testing.assert_allclose(prior + each.sum(axis=1), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("law", [LOGISTIC, NORMAL])
+def test_few_points_have_noise_but_no_bias(law):
+    """The mean over uniform shifts is the integral, however few points there are."""
+    _, each = inside(mixed(LABELS, tunamh.Logistic()), [0.2, 0.5, 0.7], (law, 2, 4000))
+    _, wanted = inside(mixed(LABELS, tunamh.Logistic()), [0.2, 0.5, 0.7], (LOGISTIC, 128, 1))
+    values = np.exp(each - wanted)
+    error = values.std(axis=0) / np.sqrt(len(values))
+    assert (values.std(axis=0) > 1e-3).any()
+    assert (np.abs(values.mean(axis=0) - 1) < 4 * error + 1e-9).all()
+
+
+def test_a_draw_of_the_posterior_says_where_its_own_lattice_lies(monkeypatch):
+    """With two points for each group integrals are far off; beside draws they must be so in the same way."""
+    target = mixed(LABELS, tunamh.Logistic())
+    states = states_of(target, tunamh.sample(target, draws=500, rng=1, progressbar=False))
+    first, second = [one for chain in states for one in chain[:250]], [chain[250:] for chain in states]
+    weights = Weights(Joint(target), first, np.random.default_rng(1))
+
+    def estimate(size, ask):
+        weights.effects.law, weights.effects.size, rng = LOGISTIC, size, np.random.default_rng(2)
+        return bridged(
+            np.array([[ask(state) for state in chain] for chain in second]),
+            np.array([weights.at_proposal(rng) for _ in range(1000)]),
+        )
+
+    wanted, found = estimate(32, weights.at_draw), estimate(2, weights.at_draw)
+    assert abs(found.log_z - wanted.log_z) < 4 * np.hypot(found.se, wanted.se)
+    rng = np.random.default_rng(3)
+    monkeypatch.setattr(EffectsInside, "places", lambda self, v, centre, root: rng.random(v.shape))
+    wrong = estimate(2, weights.at_draw)  # as if any place would do
+    assert abs(wrong.log_z - wanted.log_z) > 6 * np.hypot(wrong.se, wanted.se)
 
 
 @pytest.mark.slow
@@ -107,12 +158,12 @@ def test_models_with_and_without_groups_are_compared():
     assert "probability" in tunamh.compare(results, table)
 
 
-def test_other_models_with_groups_are_refused():
-    slopes = tunamh.GroupEffects(CODES, X)
-    for groups, told in ((slopes, "one effect for each group"), ([CODES, CODES[::-1].copy()], "one factor of groups")):
-        with pytest.raises(NotApplicable, match=told):
-            tunamh.evidence(tunamh.MixedModel(X, LABELS, tunamh.Logistic(), groups, prior=PRIOR))
-    with pytest.raises(NotApplicable, match="normal effects"):
-        tunamh.evidence(mixed(LABELS, tunamh.Logistic(), law=tunamh.priors.StudentT(df=4)))
+def test_scales_without_a_proper_prior_are_refused():
     with pytest.raises(NotApplicable, match="under an improper prior"):
         tunamh.evidence(mixed(REALS, tunamh.Gaussian(0.7), tunamh.priors.FlatPositive()))
+
+
+def test_effects_that_are_not_kept_are_refused_before_a_draw_is_made():
+    target = tunamh.MixedModel(X, LABELS, tunamh.Logistic(), CODES, prior=PRIOR, keep_effects=False)
+    with pytest.raises(NotApplicable, match="keep_effects=True"):
+        tunamh.evidence(target)

@@ -60,7 +60,7 @@ def may_be_expanded(question: Question, outcomes: Outcomes, rows: AskedRows) -> 
     """The gradient knows effects of groups in the main predictor; with others, all rows are evaluated."""
     if any(one.parameter is not None for one in outcomes.fitted.groups):
         return False
-    return rows.n_rows > MANY_ROWS and question.linear and not outcomes.integrates and outcomes.groups != "draw"
+    return rows.n_rows > MANY_ROWS and question.linear and outcomes.groups != "draw"
 
 
 class _OnePass:

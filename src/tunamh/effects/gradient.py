@@ -17,6 +17,7 @@ class Gradient:
         self.coordinates, self.centre, self.measures = coordinates, centre, measures
         self.outcomes = coordinates.outcomes.size
         self.keys = 0
+        self.varying = False
         self.values = np.zeros((measures, 0, self.outcomes))
         self.parts: list[np.ndarray] = []  # of each design: (measures, keys, outcomes, columns)
         self.groups: list[np.ndarray] = []  # of each factor: (measures, keys, outcomes, levels * columns)
@@ -50,8 +51,17 @@ class Gradient:
     def _designs(self, local: LocalExpansion) -> list[np.ndarray]:
         """The columns of every coordinate, (rows, columns): parameters have a column of ones."""
         n, dense = local.chunk.n_rows, local.chunk.columns.dense()
-        found = [dense] * self.coordinates.predictors + [local.chunk.others[name] for name in self.coordinates.sides]
+        found = [dense] * self.coordinates.predictors
+        if local.chunk.varying:
+            found += self._squares(local.chunk.varying, n)
+        found += [local.chunk.others[name] for name in self.coordinates.sides]
         return found + [np.ones((n, 1))] * (len(local.slopes) - len(found))
+
+    def _squares(self, varying: tuple[tuple[int, np.ndarray], ...], n: int) -> list[np.ndarray]:
+        """Of every predictor's variance: what the covariances of effects are multiplied by, (rows, numbers)."""
+        self.varying = True
+        products = [(k, (Z[:, :, None] * Z[:, None, :]).reshape(n, -1)) for k, Z in varying]
+        return [_joined([own for k, own in products if k == one], n) for one in range(self.coordinates.predictors)]
 
     def add(self, measure: int, local: LocalExpansion, weights: np.ndarray, codes: np.ndarray, keys: int) -> None:
         """``weights`` (rows) are those of the rows, times a factor."""
@@ -77,8 +87,9 @@ class Gradient:
         """``F(m) + F'(m)(theta - m)``: (measures, draws, keys, outcomes) as (measures, keys, draws, outcomes)."""
         fitted = self.coordinates.fitted
         found = np.repeat(self.values[:, :, None, :], len(fitted.picked), axis=2)
-        for part, numbers in zip(self.parts, self._numbers(), strict=True):
-            away = numbers - numbers.mean(axis=0)
+        centre = self._numbers(self.centre.coordinates)
+        for part, numbers, origin in zip(self.parts, self._numbers(self.coordinates), centre, strict=True):
+            away = numbers - origin[0]
             found += np.einsum("mkod,sd->mkso", part, away, optimize=True)
         counted = [one for one in fitted.groups if one.effects is not None][: len(self.groups)]
         for own, group in zip(self.groups, counted, strict=True):
@@ -86,14 +97,27 @@ class Gradient:
             found += np.einsum("mkod,sd->mkso", own, effects - effects.mean(axis=0), optimize=True)
         return found
 
-    def _numbers(self) -> list[np.ndarray]:
+    def _numbers(self, coordinates: LocalCoordinates) -> list[np.ndarray]:
         """The posterior's numbers that belong to every coordinate's columns: (draws, columns)."""
-        fitted, dim = self.coordinates.fitted, int(self.coordinates.fitted.about["dim"])
-        found = [fitted.theta[:, k * dim : (k + 1) * dim] for k in range(self.coordinates.predictors)]
-        found += [fitted.further(name) for name in self.coordinates.sides]
-        for value in self.coordinates.shared.values():
+        fitted = coordinates.fitted
+        dim, predictors, draws = int(fitted.about["dim"]), coordinates.predictors, len(fitted.picked)
+        found = [fitted.theta[:, k * dim : (k + 1) * dim] for k in range(predictors)]
+        if self.varying:
+            found += [
+                _joined(
+                    [own.covariance.reshape(draws, -1) for own in fitted.groups if (own.predictor or 0) == k], draws
+                )
+                for k in range(predictors)
+            ]
+        found += [fitted.further(name) for name in coordinates.sides]
+        for value in coordinates.shared.values():
             found += [value] if value.ndim == 2 else [value[:, :, j] for j in range(value.shape[2])]
         return found
+
+
+def _joined(parts: list[np.ndarray], rows: int) -> np.ndarray:
+    """Side by side; one column of zeros where there is none."""
+    return np.concatenate(parts, axis=1) if parts else np.zeros((rows, 1))
 
 
 def _by_key(design: np.ndarray, slope: np.ndarray, codes: np.ndarray, keys: int) -> np.ndarray:

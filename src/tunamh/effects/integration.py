@@ -8,7 +8,7 @@ Review 2014): with steps ``h`` of a standard normal ``x`` and a function of ``et
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import numpy as np
@@ -54,15 +54,36 @@ def nodes_of_classes(tau: float, predictors: int) -> Iterator[tuple[tuple[float,
         yield tuple(float(nodes[k]) for k in at), float(np.prod(weights[list(at)]))
 
 
-def new_groups(fitted: Fitted, values: Values, predictors: int) -> np.ndarray:
-    """``tau`` (draws, rows, predictors): ``tau^2 = sum_k z_k' Sigma_k z_k`` of the rows' columns ``z_k`` of factors."""
+def varying_columns(fitted: Fitted, values: Values) -> tuple[tuple[int, np.ndarray], ...]:
+    """Of every factor the number of its predictor, and the rows' columns of its effects."""
     assert fitted.formula is not None
-    total = np.zeros((len(fitted.picked), values.n_rows, predictors))
+    found = []
     for group in fitted.groups:
         _refuse_others(group)
-        Z = fitted.formula.groups[group.given].columns.columns(values).dense()
-        total[:, :, group.predictor or 0] += np.einsum("nq,sqr,nr->sn", Z, group.covariance, Z, optimize=True)
-    return np.sqrt(np.maximum(total, 0.0))
+        found.append((group.predictor or 0, fitted.formula.groups[group.given].columns.columns(values).dense()))
+    return tuple(found)
+
+
+def variances(fitted: Fitted, varying: tuple[tuple[int, np.ndarray], ...], predictors: int) -> list[np.ndarray]:
+    """``sum_k z_k' Sigma_k z_k`` of the rows' columns ``z_k`` of factors, of every predictor: (draws, rows)."""
+    rows = len(varying[0][1])
+    total = [np.zeros((len(fitted.picked), rows)) for _ in range(predictors)]
+    for group, (k, Z) in zip(fitted.groups, varying, strict=True):
+        total[k] += np.einsum("nq,sqr,nr->sn", Z, group.covariance, Z, optimize=True)
+    return total
+
+
+def mean_over_new(mean: Callable[[np.ndarray], np.ndarray], eta: np.ndarray, total: list[np.ndarray]) -> np.ndarray:
+    """The mean of ``mean(eta + b)`` over ``b ~ N(0, total)``: (draws, rows, outcomes)."""
+    tau = np.sqrt(np.maximum(np.stack(total, axis=-1), 0.0))
+    largest, found = float(tau.max(initial=0.0)), np.zeros(())
+    if eta.ndim == 3:
+        for at, weight in nodes_of_classes(largest, eta.shape[2]):
+            found = found + weight * mean(eta + np.array(at) * tau)
+        return found
+    for x, weight in zip(*normal_nodes(largest), strict=True):
+        found = found + weight * mean(eta + x * tau[:, :, 0])
+    return found if found.ndim == 3 else found[:, :, None]
 
 
 def _refuse_others(group: Groups) -> None:

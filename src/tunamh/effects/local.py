@@ -1,8 +1,9 @@
 """Coordinates of single rows, in which the mean of the response is a function of few numbers, and its expansion there.
 
-The coordinates of a row are its linear predictors (one, or one for each class but the reference), the predictors of
-further parameters that columns describe, and the parameters that are the same for all rows. All are linear in the
-posterior's numbers. So a Taylor part in the coordinates of every row is one in the posterior's numbers.
+The coordinates of a row are its linear predictors (one, or one for each class but the reference), of means over new
+groups the variances of these, the predictors of further parameters that columns describe, and the parameters that are
+the same for all rows. All are linear in the posterior's numbers, variances in the covariances of effects. So a Taylor
+part in the coordinates of every row is one in the posterior's numbers.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..formula.right_side import RightSide
 from ..prediction.fitted import Fitted
 from ..prediction.new_rows import Chunk
 from ..tables.frames import Frame
+from .integration import mean_over_new, variances
 from .outcomes import Outcomes
 
 _STEP = 1e-3  # of a predictor; parameters move by a part of their way to their extreme draws
@@ -48,6 +50,8 @@ class LocalCoordinates:
         """(draws, rows) or (draws, 1) each."""
         eta = self.outcomes.predictor.linear(chunk)
         found = [eta] if eta.ndim == 2 else list(np.moveaxis(eta, -1, 0))
+        if chunk.varying:
+            found += variances(self.fitted, chunk.varying, self.predictors)
         found += [self.fitted.further(name) @ chunk.others[name].T for name in self.sides]
         for value in self.shared.values():
             found += [value] if value.ndim == 2 else [value[:, :, j] for j in range(value.shape[2])]
@@ -60,6 +64,7 @@ class LocalCoordinates:
         eta = np.stack(etas, axis=-1) if self.fitted.per_class else etas[0]
         if self.outcomes.scale == "link":
             return eta if eta.ndim == 3 else eta[:, :, None]
+        total = [next(left) for _ in range(self.predictors)] if chunk.varying else []
         p: dict[str, Any] = dict(self.fitted.parameters)
         responses = self.fitted.responses
         for name in self.sides:
@@ -69,6 +74,8 @@ class LocalCoordinates:
             p[name] = next(left) if one else np.stack([next(left) for _ in range(value.shape[2])], axis=-1)
         if chunk.stratum is not None:
             p["stratum"] = chunk.stratum
+        if chunk.varying:
+            return mean_over_new(lambda moved: responses.mean(moved, p), eta, total)
         found = responses.mean(eta, p)
         return found if found.ndim == 3 else found[:, :, None]
 

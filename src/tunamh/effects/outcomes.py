@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..prediction.predictions import Predictor
 from ..tables.frames import Frame
 from ..targets.families.base import Responses
 from ..targets.families.links import IDENTITY
-from .integration import new_groups, nodes_of_classes, normal_nodes
+from .integration import mean_over_new, variances, varying_columns
 
 SCALES = ("response", "link")
 GROUPS = ("known", "draw", "new", "population")
@@ -79,7 +80,14 @@ class Outcomes:
     def chunk(self, rows: Frame) -> Chunk:
         """The columns of the model."""
         (found,) = NewRows(self.fitted, rows, NewRowExtras(), effects=self._effects).chunks(rows.n_rows)
-        return found
+        if not self.integrates:
+            return found
+        formula, family = self.fitted.formula, self.fitted.family
+        assert formula is not None
+        varying = varying_columns(self.fitted, formula.values(rows, self.columns))
+        if family is not None and family.responses is Responses.REALS and family.link is IDENTITY:
+            return found  # effects' mean is 0
+        return replace(found, varying=varying)
 
     def with_draws(self, fitted: Fitted) -> Outcomes:
         """The same question of other draws of the model."""
@@ -92,24 +100,9 @@ class Outcomes:
         eta = self.predictor.linear(chunk)
         if self.scale == "link":
             return eta if eta.ndim == 3 else eta[:, :, None]
-        if self.integrates:
-            return self._integrated(rows, eta, chunk)
-        found = self.fitted.responses.mean(eta, self.predictor.parameters(chunk))
+        p = self.predictor.parameters(chunk)
+        if chunk.varying:
+            total = variances(self.fitted, chunk.varying, 1 if eta.ndim == 2 else eta.shape[2])
+            return mean_over_new(lambda moved: self.fitted.responses.mean(moved, p), eta, total)
+        found = self.fitted.responses.mean(eta, p)
         return found if found.ndim == 3 else found[:, :, None]
-
-    def _integrated(self, rows: Frame, eta: np.ndarray, chunk: Chunk) -> np.ndarray:
-        formula = self.fitted.formula
-        assert formula is not None
-        values, p = formula.values(rows, self.columns), self.predictor.parameters(chunk)
-        tau = new_groups(self.fitted, values, 1 if eta.ndim == 2 else eta.shape[2])
-        family = self.fitted.family
-        if family is not None and family.responses is Responses.REALS and family.link is IDENTITY:  # effects' mean is 0
-            return self.fitted.responses.mean(eta, p)[:, :, None]
-        largest, total = float(tau.max(initial=0.0)), np.zeros(())
-        if eta.ndim == 3:
-            for at, weight in nodes_of_classes(largest, eta.shape[2]):
-                total = total + weight * self.fitted.responses.mean(eta + np.array(at) * tau, p)
-            return total
-        for x, weight in zip(*normal_nodes(largest), strict=True):
-            total = total + weight * self.fitted.responses.mean(eta + x * tau[:, :, 0], p)
-        return total if total.ndim == 3 else total[:, :, None]

@@ -140,7 +140,7 @@ class GroupedRows:
             [OfFactor(*each[3 * f : 3 * f + 3]) for f in range(len(each) // 3)] for each in (own, beside[1:])
         )
         if beside and seen.described:
-            convex = [_their_own(of, bent) for of, bent in zip(factors, convex, strict=True)]
+            convex = [their_own(of, bent) for of, bent in zip(factors, convex, strict=True)]
         positive = (beside[0], convex) if beside else None
         return DataSums(float(energy), gradient, hessian, factors, positive)
 
@@ -215,7 +215,7 @@ class GroupedRows:
 _LEAST_OF_CONVEX = 0.5
 
 
-def _their_own(of: OfFactor, convex: OfFactor) -> OfFactor:
+def their_own(of: OfFactor, convex: OfFactor) -> OfFactor:
     """The groups' own curvatures where these are at least half of their convex rows'.
 
     Many rows of a curve are curved downwards, and their sum is not. A curvature that is a little too large moves

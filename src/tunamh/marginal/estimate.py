@@ -17,7 +17,6 @@ import numpy as np
 
 from ..errors import NotApplicable
 from .pairs import Decided
-from .proposal_law import NormalMixture
 
 _BATCHES = 20  # per chain, by whose means the Monte Carlo error is estimated
 _POINTS_AT_ONCE = 64
@@ -27,6 +26,17 @@ class Decides(Protocol):
     """What decides moves between states."""
 
     def decide(self, here: np.ndarray, there: np.ndarray, log_q: np.ndarray) -> Decided: ...
+
+
+class Law(Protocol):
+    """What proposals are drawn from, whatever the state is."""
+
+    @property
+    def centre(self) -> np.ndarray: ...
+
+    def draws(self, n: int, rng: np.random.Generator) -> np.ndarray: ...
+
+    def log_density(self, points: np.ndarray) -> np.ndarray: ...
 
 
 class AllRows:
@@ -59,7 +69,7 @@ class Ordinate(NamedTuple):
 
 
 def posterior_ordinate(
-    draws: np.ndarray, law: NormalMixture, test: Decides, proposals: int, rng: np.random.Generator
+    draws: np.ndarray, law: Law, test: Decides, proposals: int, rng: np.random.Generator
 ) -> Ordinate:
     """At the centre of the law. ``draws`` are those of the posterior (chain, draw, parameter), as they are walked."""
     point, (chains, kept, d) = law.centre, draws.shape
@@ -76,13 +86,13 @@ def posterior_ordinate(
             "no proposal was accepted, so this posterior is too far from normal for this estimate of the "
             "evidence: use fewer columns, or a prior that is closer to normal."
         )
-    errors = _error_of_chains(to_point.accepted.reshape(chains, -1)), from_point.accepted.std() / np.sqrt(proposals)
+    errors = error_of_chains(to_point.accepted.reshape(chains, -1)), from_point.accepted.std() / np.sqrt(proposals)
     se = float(np.hypot(errors[0] / back, errors[1] / forth))
     rows = float(np.concatenate([to_point.rows, from_point.rows]).mean())
     return Ordinate(at + float(np.log(back) - np.log(forth)), se, (back, forth), rows)
 
 
-def _error_of_chains(values: np.ndarray) -> float:
+def error_of_chains(values: np.ndarray) -> float:
     """Of the mean of ``values`` (chain, draw), which may be autocorrelated: by the means of batches."""
     chains, n = values.shape
     batches = max(1, min(_BATCHES, n // 10))

@@ -17,9 +17,10 @@ class Evidence:
     """The log marginal likelihood of a model, ``log p(y)``, with its standard error.
 
     ``log p(y) = log integral p(y | theta) p(theta) d theta``, with all constants. ``se`` is the Monte Carlo standard
-    error. ``proposals`` is the number of moves in each of the two directions (to a fixed point, and away from it).
-    ``rows`` is the mean number of rows that a move reads. ``acceptance`` has the mean acceptance probability for each
-    direction. ``data_rows`` is the number of rows of the data.
+    error. ``proposals`` is the number of moves in each of the two directions (to a fixed point, and away from it; with
+    unknown scales, from draws of the posterior, and from proposals). ``rows`` is the mean number of rows that a move
+    reads; a row that is read twice counts twice. ``acceptance`` has the mean acceptance probability for each direction.
+     ``data_rows`` is the number of rows of the data.
     """
 
     log_evidence: float
@@ -31,9 +32,14 @@ class Evidence:
 
     def __str__(self) -> str:
         digits = max(1, min(3, 1 - int(np.floor(np.log10(self.se))))) if 0 < self.se < np.inf else 3
+        found = f"log evidence {self.log_evidence:,.{digits}f}, standard error {self.se:.2g}"
+        if self.data_rows and self.rows >= self.data_rows:
+            times = self.rows / self.data_rows
+            often = "once" if times < 1.5 else f"{times:,.0f} times"
+            return f"{found}: 2 x {self.proposals:,} proposals, each of which read all {self.data_rows:,} rows {often}"
         return (
-            f"log evidence {self.log_evidence:,.{digits}f}, standard error {self.se:.2g}: one pass over all rows, and "
-            f"2 x {self.proposals:,} proposals, each of which read {self.rows:,.1f} rows on average"
+            f"{found}: one pass over all rows, and 2 x {self.proposals:,} proposals, each of which read "
+            f"{self.rows:,.1f} rows on average"
         )
 
     def bayes_factor(self, other: Evidence) -> tuple[float, float]:

@@ -40,7 +40,11 @@ class Sample(NamedTuple):
 
 
 class GroupRows(NamedTuple):
-    """All rows of some groups of a factor, small groups first, and which of the rows are looked at."""
+    """All rows of some groups of a factor, small groups first, and which of the rows are looked at.
+
+    Of groups with several effects every looked-at row has the rows of its group to itself: its code says for whom a row
+    is there.
+    """
 
     group: Groups
     frame: Frame
@@ -49,8 +53,8 @@ class GroupRows(NamedTuple):
 
 
 def can_be_integrated(fitted: Fitted, group: Groups) -> bool:
-    """One effect of a group, independent of those of other groups, in the main predictor, which is the only one."""
-    own = len(group.columns) == 1 and not group.related and group.effects is not None
+    """Effects that are independent of those of other groups, in the main predictor, which is the only one."""
+    own = not group.related and group.effects is not None
     main = group.predictor is None and group.parameter is None
     return own and main and not fitted.per_class and not fitted.named_predictors
 
@@ -103,4 +107,16 @@ class _Collected:
         number = dict(zip(places[wanted].tolist(), wanted.tolist(), strict=True))
         sampled = np.array([number.get(place, -1) for place in at[kept].tolist()])
         numbers = np.cumsum(np.diff(codes[kept], prepend=codes[kept[0]]) != 0)
+        if len(self.group.columns) > 1:
+            again, numbers, sampled = _for_each(numbers, sampled)
+            kept = kept[again]
         return GroupRows(self.group, frame.take(kept), numbers, sampled)
+
+
+def _for_each(codes: np.ndarray, sampled: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of every looked-at row's group: places, the number of the row they are there for, itself marked."""
+    looked = np.flatnonzero(sampled >= 0)
+    first, last = np.searchsorted(codes, codes[looked], "left"), np.searchsorted(codes, codes[looked], "right")
+    places = np.concatenate([np.arange(a, b) for a, b in zip(first, last, strict=True)])
+    numbers = np.repeat(np.arange(len(looked)), last - first)
+    return places, numbers, np.where(places == looked[numbers], sampled[places], -1)

@@ -61,7 +61,7 @@ def loo(
     A row of weight ``w`` counts as ``w`` rows: the whole row is left out, and its log predictive density is multiplied
     by ``w``, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
 
-    If a row's group has up to 10 rows and one effect in the main predictor, the effect is integrated out, given the
+    If a row's group has up to 10 rows, its effects in the main predictor are integrated out, given the
     other rows of the group (Merkle, Furr and Rabe-Hesketh 2019). For this, the data are read a second time if not all
     rows are left out.
     """

@@ -44,6 +44,8 @@ class Chunk:
     stratum: np.ndarray | None = None
     kept: np.ndarray | None = None
     """Which of the rows that were given these are, where others have missing values."""
+    varying: tuple[tuple[int, np.ndarray], ...] = ()
+    """Of means over new groups: the columns of every factor's effects, and the number of their predictor."""
 
     @property
     def n_rows(self) -> int:

@@ -183,7 +183,7 @@ def in_the_tails(values: np.ndarray) -> np.ndarray:
     half = values.shape[2] // 2
     halves = np.concatenate([values[:, :, :half], values[:, :, values.shape[2] - half :]], axis=1)
     ends = np.quantile(values, _TAILS, axis=(1, 2))
-    return np.min([_effective((halves <= end[:, None, None]).astype(np.float64)) for end in ends], axis=0)
+    return np.min([effective_draws((halves <= end[:, None, None]).astype(np.float64)) for end in ends], axis=0)
 
 
 def diagnose(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -202,7 +202,7 @@ def diagnose(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scores, folded = (_normal_scores(*pair).reshape(halves.shape) for pair in ((flat, order), (distances, their_order)))
     r_hat = np.maximum(_split_r_hat(scores), _split_r_hat(folded))
     frozen = (values == values[:, :, :1]).all(axis=(1, 2))
-    return np.where(frozen, np.inf, r_hat), np.where(frozen, 0.0, _effective(scores))
+    return np.where(frozen, np.inf, r_hat), np.where(frozen, 0.0, effective_draws(scores))
 
 
 @helper
@@ -265,7 +265,7 @@ def _split_r_hat(scores: np.ndarray) -> np.ndarray:
     return np.where(between > 0, r_hat, 1.0)
 
 
-def _effective(scores: np.ndarray) -> np.ndarray:
+def effective_draws(scores: np.ndarray) -> np.ndarray:
     """Effective draws by Geyer's initial monotone sequence over pairs of lags (2k, 2k + 1)."""
     d, chains, n = scores.shape
     centred = scores - scores.mean(axis=2, keepdims=True)

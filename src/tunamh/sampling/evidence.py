@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +14,24 @@ from ..groups import MixedModel
 from ..laplace.gaussian import gaussian_at_mode
 from ..marginal.estimate import AllRows, Decides, posterior_ordinate
 from ..marginal.evidence import Evidence
-from ..marginal.of_groups import MarginalOfGroups, refuse_other_groups
 from ..marginal.pairs import MinibatchTest
 from ..marginal.proposal_law import NormalMixture
+from ..marginal.states import refuse_groups, states_of
+from ..marginal.with_scales import Found, by_all_rows, by_minibatches, has_unknown_scales
 from ..process.blas import one_blas_thread
 from ..process.stages import announce
 from ..results.layout import layout_of
 from ..targets.base import Target
 from ..targets.checks.properness import why_unsafe
+from ..targets.normalised.prior_density import refuse_flat_laws
+from ..targets.scale_mixtures.nested import about_own_scales, may_be_nested, without_scales
 from .choice import expanded_about_mode
 from .sample import sample
 
 _CHAINS, _DRAWS, _TUNE = 4, 1000, 500
 _FLOOR = 20.0  # rows of a minibatch: for less noise in the decision
 _MOST_ENERGIES = 2e10  # of all rows, times columns, where every proposal reads all of them
-_MOST_OF_GROUPS = 4e6  # rows times proposals, each of which has integrals over the effects of all groups
+_MOST_PASSES = 4e8  # rows times proposals, from which minibatches decide about scales and coefficients
 _FEWEST = 200
 
 
@@ -52,8 +55,9 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     proposals : int
         Number of proposed moves in each of two directions. In the first direction, moves go from draws of the posterior
         to a fixed point near the centre of the posterior. In the second direction, they go from this point to draws
-        from an approximation of the posterior. The standard error is proportional to one over the square root of this
-        number.
+        from an approximation of the posterior. With group effects or unknown scales of a prior, it is the number of
+        draws of the posterior, and of this approximation, that are compared. The standard error is proportional to one
+        over the square root of this number.
     rng : seed, optional
         The seed of the moves. Default: 0, so that a second call gives the same result.
 
@@ -67,13 +71,16 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     Raises
     ------
     NotApplicable
-        If a prior is flat, is your own function, or has unknown scales (`Horseshoe`, `Grouped`); if the target has
-        several factors of groups or several effects for each group, or is not a regression.
+        If a prior is flat or is your own function; if the target has group effects whose draws are not kept
+        (``keep_effects=True``), or is not a regression; if the posterior is so far from the law of the proposals that
+        the error cannot be trusted.
 
     Notes
     -----
-    The effects of one factor of groups are integrated out, group by group, to about ten digits. Then every proposal
-    reads all rows, and the number of proposals decreases with the number of rows, down to 200.
+    With group effects, every proposal reads all rows, and the number of proposals decreases with the number of rows,
+    down to 200. The effects of the largest factor are integrated out, group by group, without bias.
+    For smooth terms, `Ridge`, `Grouped` and `Horseshoe` without groups, proposals read all rows if these are few, and
+    otherwise minibatches.
 
     A row of weight ``w`` counts as ``w`` rows. With ``temper``, ``p(y | theta)`` is raised to the power ``temper``.
     Your own energy (`tunamh.family`) must be minus the log density with all its constants.
@@ -93,25 +100,47 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
         _refuse_other_data(target, posterior)
         result = posterior
     with one_blas_thread():
-        draws = _walked(target, result)
-        density, generator = cast(Any, target), np.random.default_rng(moves)
-        if isinstance(target, MixedModel):
-            density = MarginalOfGroups(target)
-            law, draws = _half_and_half(density.points(draws))
-            at_most = max(_FEWEST, int(_MOST_OF_GROUPS / target.n_rows))
-            ordinate = posterior_ordinate(draws, law, AllRows(density), min(proposals, at_most), generator)
+        generator = np.random.default_rng(moves)
+        if has_unknown_scales(target):
+            estimate = _with_scales(target, result, proposals, generator, rows)
         else:
-            test, law, at_most = _test_of(target, rows)
-            ordinate = posterior_ordinate(draws, law, test, min(proposals, at_most), generator)
-        announce("adding up the likelihood of all rows")
-        joint = density.log_joint(law.centre)
-    found = Evidence(
-        *(joint - ordinate.log_density, ordinate.se, min(proposals, at_most), ordinate.rows, ordinate.acceptance),
-        target.data_rows,
-    )
+            estimate = _of_regression(target, result, proposals, generator, rows)
+    found = Evidence(*estimate, target.data_rows)
     if posterior is not None:
         found.add_to(posterior)
     return found
+
+
+def _of_regression(
+    target: Any, result: Any, proposals: int, rng: np.random.Generator, rows: np.random.SeedSequence
+) -> Found:
+    test, law, at_most = _test_of(target, rows)
+    n = min(proposals, at_most)
+    ordinate = posterior_ordinate(_walked(target, result), law, test, n, rng)
+    announce("adding up the likelihood of all rows")
+    joint = target.log_joint(law.centre)
+    return Found(joint - ordinate.log_density, ordinate.se, n, ordinate.rows, ordinate.acceptance)
+
+
+def _with_scales(
+    target: Any, result: Any, proposals: int, rng: np.random.Generator, rows: np.random.SeedSequence
+) -> Found:
+    """By all rows, or by minibatches where these cost much less."""
+    states = states_of(target, result)
+    if isinstance(target, MixedModel) or target.n_rows * proposals < _MOST_PASSES:
+        return by_all_rows(target, states, proposals, rng)
+    merged = target.distinct() if offers(target, Repeating) else None
+    wide = target if merged is None else merged
+    mode = wide.modes[0]
+    centre, expansion = mode.point, mode.expansion
+    try:
+        if may_be_nested(wide):
+            wide, centre, expansion = about_own_scales(wide, centre, expansion)
+        wide = wide._with(_prior=without_scales(wide._prior, wide.row_layout.start), known_columns=wide.columns)
+        expanded = wide.taylor(2, centre, expansion, whiten=True, original_bounds=False)
+    except NotApplicable:  # rows without a bound
+        return by_all_rows(target, states, proposals, rng)
+    return by_minibatches(target, states, proposals, rng, MinibatchTest(expanded, _FLOOR, rows), wide._prior)
 
 
 def _kept(result: Any) -> Evidence:
@@ -132,7 +161,11 @@ def _kept(result: Any) -> Evidence:
 def refuse_without_evidence(target: Any) -> None:
     """Raise for models that have no evidence, or whose evidence is not offered."""
     if isinstance(target, MixedModel):
-        refuse_other_groups(target)
+        target.base.refuse_without_constants()
+        for one in target.groupings:
+            if one.laws is not None:
+                refuse_flat_laws(one.laws, [f"the scale of {one.name}"] * len(one.laws.kind))
+        refuse_groups(target)
         return
     if not offers(target, Examined) or not offers(target, Normalised):
         raise NotApplicable(f"evidence is for regressions: a GLM or a formula, got {shown(target)}.")
@@ -162,14 +195,6 @@ def _walked(target: Any, result: Any) -> np.ndarray:
     natural = layout_of(target, target.variables).flat(result["posterior"])
     flat = natural.reshape(-1, natural.shape[-1])
     return np.array([target.to_chain(point) for point in flat]).reshape(natural.shape)
-
-
-def _half_and_half(draws: np.ndarray) -> tuple[NormalMixture, np.ndarray]:
-    """A law of proposals from the first half of every chain, and the other half, which knows nothing of it."""
-    first, second = np.split(draws, [draws.shape[1] // 2], axis=1)
-    flat = first.reshape(-1, first.shape[-1])
-    covariance = np.atleast_2d(np.cov(flat, rowvar=False))
-    return NormalMixture.of_one(flat.mean(axis=0), np.linalg.cholesky(covariance)), second
 
 
 def _test_of(target: Any, seed: np.random.SeedSequence) -> tuple[Decides, NormalMixture, int]:

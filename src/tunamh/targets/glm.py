@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arguments import explained
 from ..compiled import Part
+from ..errors import NotApplicable
 from ..priors import Flat, Prior, ReadyPrior, as_prior
 from ..priors.laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready
 from ..priors.mixtures import mixture_of_laws
@@ -380,6 +381,11 @@ class GLM(Regression):
         ``point`` is in the chain's coordinates (see `to_user`), and the prior density is the density of these
         coordinates.
         """
+        if self.coefficient_prior.mixture is not None:
+            raise NotApplicable(
+                "under a prior with unknown scales the coefficients alone have no density in closed form; "
+                "tunamh.evidence takes such a model."
+            )
         return log_likelihood(self, point) + log_prior_at(self, point)
 
     # ------------------------------------------------------------------------------------ the search for a mode

@@ -31,13 +31,10 @@ def refuse_without_density(target: Any) -> None:
             "the evidence of hazards in pieces, and of rows that come under observation late, is not offered: "
             "tunamh.compare says which model predicts better. Weibull() and LogNormal() have their evidence."
         )
-    if own.mixture is not None:
-        raise NotApplicable(
-            "the evidence is not offered for priors with unknown scales (smooth terms, Horseshoe, Grouped): the prior "
-            f"of the coefficients alone has no density in closed form. tunamh.compare takes such models. Or {_WAY_OUT}"
-        )
     if isinstance(own, ReadyIndependent):
-        refuse_flat_laws(own.laws, names)
+        fixed = _fixed(own)
+        kept = [name for name, one in zip(names, fixed, strict=True) if one]
+        refuse_flat_laws(Laws(*(values[fixed] for values in own.laws)), kept)
     elif not isinstance(own, ReadyCorrelated):
         raise NotApplicable(
             "the evidence needs the constant of the prior's density, which a function of your own does not tell: "
@@ -63,8 +60,13 @@ def refuse_flat_laws(laws: Laws, names: list[str]) -> None:
         )
 
 
+def _fixed(own: ReadyIndependent) -> np.ndarray:
+    """Which coefficients have laws without unknown scales."""
+    return np.ones(len(own.laws.kind), bool) if own.mixture is None else ~own.mixture.mixed
+
+
 def log_prior_at(target: Any, point: np.ndarray) -> float:
-    """Of the walked coordinates, the Jacobian included."""
+    """Of the walked coordinates, the Jacobian included; without the laws of coefficients whose scales are unknown."""
     layout = target.row_layout
     form, natural, jacobian = layout.form, point, 0.0
     if form is not None:
@@ -81,7 +83,8 @@ def log_prior_at(target: Any, point: np.ndarray) -> float:
 
 def _of_coefficients(own: Any, values: np.ndarray) -> float:
     if isinstance(own, ReadyIndependent):
-        return log_density(own.laws, values)
+        fixed = _fixed(own)
+        return log_density(Laws(*(each[fixed] for each in own.laws)), values[fixed])
     z = own.root @ (values - own.mean)
     return float(np.linalg.slogdet(own.root)[1] - 0.5 * (z @ z) - 0.5 * len(z) * np.log(2 * np.pi))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...compiled import Part
 from ...errors import NotApplicable
-from ...priors.laws import Laws
+from ...priors.laws import Laws, ready
 from ...priors.mixtures import Mixture, ReadyMixture
 from ...priors.potential import ReadyPrior
 from ...process.stages import announce
@@ -114,6 +114,16 @@ def as_wide_as(prior: ReadyPrior, variances: np.ndarray, start: np.ndarray | Non
     return prior.as_wide_as(variances)
 
 
+def without_scales(prior: ReadyPrior, start: np.ndarray | None) -> ReadyPrior:
+    """The normal prior that stands for one with unknown scales in expansions: as wide as these begin."""
+    if isinstance(prior, ReadyClosed):
+        coefficients: Any = prior.coefficients
+        extras: list[Laws] = [prior.extras]
+        return closed_form(prior.form, ready(coefficients.laws), extras, np.asarray(start))
+    assert isinstance(prior, ReadyMixture)
+    return ready(prior.laws)
+
+
 def about_own_scales(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[Any, np.ndarray, Expansion]:
     """The regression with a prior as wide as its scales are, the centre there, and the rows' expansion at it."""
     announce("looking for the scales of the prior")
@@ -165,7 +175,8 @@ class NestedTarget(GivenScalesTarget):
         ``min(1, e^(w - w'))`` averaged over pairs, ``w`` the logarithm of posterior over proposal, of which a compiled
         step from the centre gives differences.
         """
-        model, rng, here = self.model(), np.random.default_rng(4), self.state_at(self.centre)
+        none = None if self.gathered is None else np.zeros((0, self.gathered.width))  # no row is read
+        model, rng, here = self.model(none), np.random.default_rng(4), self.state_at(self.centre)
         hyper, first = model.data.hyper, np.empty(self.dim)
         points, weights = [self.centre], []
         model.locate(here, first, hyper)

@@ -31,7 +31,7 @@ def refuse_without_density(target: Any) -> None:
             "the evidence of hazards in pieces, and of rows that come under observation late, is not offered: "
             "tunamh.compare says which model predicts better. Weibull() and LogNormal() have their evidence."
         )
-    if own.mixture is not None:
+    if own.mixture is not None or target.joint_prior is not None:
         raise NotApplicable(
             "the evidence is not offered for priors with unknown scales (smooth terms, Horseshoe, Grouped): the prior "
             f"of the coefficients alone has no density in closed form. tunamh.compare takes such models. Or {_WAY_OUT}"

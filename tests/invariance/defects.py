@@ -196,6 +196,18 @@ DEFECTS: dict[str, Defect] = {
         "        here[j] = common.prior_offset[j] + state[j]",
         "groups, grouped prior | Gaussian | scales of the prior",
     ),
+    "a further predictor's curve under another law of its scale": Defect(
+        "priors/joint.py",
+        "for of in (lambda one: one.numbers.df, lambda one: one.numbers.width, lambda one: one.start)",
+        "for of in (lambda one: one.numbers.df, lambda one: 4.0 * one.numbers.width, lambda one: one.start)",
+        "curves in two predictors | Gaussian, described | scales and coefficients",
+    ),
+    "a dispersion under the law of what stands before it": Defect(
+        "targets/coordinates/base.py",
+        "        found.coefficients += more",
+        "        found.coefficients += more - 1",
+        "curves in two predictors | zero-inflated negative binomial, described | scales and coefficients",
+    ),
     "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",
         "        if accepts(rng, math.log(q) - _log_brightness(gap[slot])):",

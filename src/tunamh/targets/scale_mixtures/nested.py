@@ -169,6 +169,14 @@ def _at(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[NestedLaw
 class NestedTarget(GivenScalesTarget):
     """An expansion of a regression whose chain proposes the scales of the prior with the coefficients."""
 
+    @property
+    def spread(self) -> float:  # type: ignore[override]
+        """Curves in several predictors have many coefficients.
+
+        Draws of independent proposals hardly leave a start that is twice as wide in all of them.
+        """
+        return 2.0 if self.base.joint_prior is None else 1.0  # type: ignore[attr-defined]
+
     def foreseen_acceptance(self, regression: Any) -> float:
         """How often independent proposals would be accepted, from a few of them and one pass over the rows.
 

@@ -6,7 +6,7 @@ As in `test_smooth_calibration`: ranks of curves at some points, of their scales
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import tunamh
 from tunamh import HalfStudentT, Normal
 
 pytestmark = pytest.mark.slow
-INTERCEPT, SLOPE = 0.7, 2.5
+INTERCEPT, SLOPE = 0.7, 0.8
 _rng = np.random.default_rng(41)
 TABLE = pd.DataFrame({"x": _rng.gamma(3, 1, N_ROWS), "z": _rng.uniform(0, 1, N_ROWS)})
 TABLE["dose"] = _rng.choice([0.3, 1.0, 3.0, 10.0, 30.0], N_ROWS)
@@ -51,12 +51,22 @@ def _emax(rng, top, log_ed50):
 
 @dataclass(frozen=True)
 class Case:
-    """``formulas`` of the predictors; the main one's name is empty. ``widths`` of the scales, by predictor and term."""
+    """``formulas`` of the predictors; the main one's name is empty. ``widths`` of the scales, by predictor and term.
+
+    ``centres`` are prior means of intercepts, where these are not 0.
+    """
 
     formulas: dict[str, str]
     family: Any
     respond: Callable[..., Any]
     widths: dict[str, float]
+    centres: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[str]:
+        """Of curves that have one."""
+        cyclic = [of for of, right in self.formulas.items() if "cyclic" in right]
+        return [name for name in self.widths if not any(of and name.startswith(of) for of in cyclic)]
 
 
 DISPERSION = tunamh.priors.LogNormal(mean=1.0, scale=0.5)
@@ -80,14 +90,23 @@ CASES = {
         _binomial_counts,
         {"s(z)": 0.3, "inflation s(x)": 0.7},
     ),
-    "not linear": Case({"top": "s(z, k=7)", "log_ed50": "s(x, k=6)"}, None, _emax, {"top s(z)": 1.0, "log_ed50 s(x)": 0.3}),
+    "not linear": Case(
+        {"top": "s(z, k=7)", "log_ed50": "s(x, k=6)"},
+        None,
+        _emax,
+        {"top s(z)": 1.0, "log_ed50 s(x)": 0.3},
+        {"top": 6.0},
+    ),
 }
 
 
 def model(case, y, wrong=1.0):
     """``wrong`` times the width of the scales' priors is what the model believes."""
     prior = {name: HalfStudentT(3, wrong * width) for name, width in case.widths.items()}
-    prior |= {f"{of} Intercept".strip(): Normal(scale=INTERCEPT) for of in case.formulas}
+    prior |= {f"{name}[linear]": Normal(scale=SLOPE) for name in case.lines}
+    prior |= {
+        f"{of} Intercept".strip(): Normal(mean=case.centres.get(of, 0.0), scale=INTERCEPT) for of in case.formulas
+    }
     prior |= {} if case.family is not None else {of: prior.pop(f"{of} Intercept") for of in case.formulas}
     further = {of: f"~ {right}" for of, right in case.formulas.items() if of}
     table = TABLE.assign(y=y)
@@ -101,14 +120,14 @@ def sides_of(target, case):
     return {of: target.formula.others[of] if of else target.formula.side for of in case.formulas}
 
 
-def truth_of(rng, of, side, widths, slope):
+def truth_of(rng, of, side, case):
     """A predictor, and what is ranked of it."""
-    eta, ranked = np.full(N_ROWS, INTERCEPT * rng.standard_normal()), []
+    eta, ranked = np.full(N_ROWS, case.centres.get(of, 0.0) + INTERCEPT * rng.standard_normal()), []
     ranked.append((f"{of}_Intercept".strip("_"), None, [eta[0]]))
     for curve in side.curves:
-        width = widths[f"{of} {curve.name}".strip()]
+        width = case.widths[f"{of} {curve.name}".strip()]
         scale = np.abs(stats.t.rvs(3, scale=width, size=1, random_state=rng))
-        c = rng.standard_normal(curve.each) * np.where(curve.shares[:, 0] > 0, scale, slope)
+        c = rng.standard_normal(curve.each) * np.where(curve.shares[:, 0] > 0, scale, SLOPE)
         points = at(curve, AT, ACROSS)
         called = f"{of}_{curve.name}".strip("_")
         ranked += [(called, points, points @ c), (f"{called}_sigma", None, scale)]
@@ -118,16 +137,13 @@ def truth_of(rng, of, side, widths, slope):
 
 def ranks(case, wrong=1.0):
     rng, found = np.random.default_rng(42), []
-    slopes = {"": 1.0 if case.respond is _gaussian else SLOPE}
     sides = sides_of(model(case, np.arange(N_ROWS) % 2.0), case)
     for _ in range(DATA_SETS):
-        drawn = [truth_of(rng, of, side, case.widths, slopes.get(of, SLOPE)) for of, side in sides.items()]
+        drawn = [truth_of(rng, of, side, case) for of, side in sides.items()]
         y, extras = case.respond(rng, *(eta for eta, _ in drawn))
         if len(np.unique(y)) < 3:  # as rare as it is, it says nothing of the kernel
             continue
         target = model(case, y, wrong)
-        if slopes[""] == 1.0:
-            target = with_known_slope(target, case, y)
         tree = tunamh.sample(
             target, draws=DRAWS, tune=300, chains=1, cores=1, thin=4, rng=rng.integers(1 << 30), progressbar=False
         )
@@ -141,25 +157,6 @@ def ranks(case, wrong=1.0):
 
 def as_results_call(name):
     return name.replace("scale_", "sigma_", 1) if name.startswith("scale_") else name
-
-
-def with_known_slope(target, case, y):
-    """The default prior of the mean's line is in units of the responses: here it is 1, as the truth's."""
-    curves = [one.name for one in target.formula.side.curves]
-    if not curves:
-        return target
-    return tunamh.regression(
-        f"y ~ {case.formulas['']}",
-        TABLE.assign(y=y),
-        family=case.family,
-        predictors={of: f"~ {right}" for of, right in case.formulas.items() if of},
-        prior={
-            **{name: HalfStudentT(3, width) for name, width in case.widths.items()},
-            "Intercept": Normal(scale=INTERCEPT),
-            "scale Intercept": Normal(scale=INTERCEPT),
-            **{f"{name}[linear]": Normal(scale=1.0) for name in curves},
-        },
-    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -176,4 +173,4 @@ def test_a_wrong_prior_of_a_further_scale_shows():
     """Negative control: the model believes in scales that are thirty times smaller."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert least_p_value(ranks(CASES["a scale"], wrong=1 / 30)) < 1e-6
+        assert least_p_value(ranks(CASES["a scale"], wrong=1 / 30)) < 1e-4

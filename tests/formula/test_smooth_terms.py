@@ -335,7 +335,11 @@ def test_every_class_has_a_curve_and_its_scale():
 
 
 def test_the_line_of_a_curve_has_a_prior_by_name_and_a_wiggle_has_none_of_its_own():
-    prior = {"s(x)[linear]": tunamh.Normal(scale=0.25), "s(x)": tunamh.HalfStudentT(3, 0.5), "z": tunamh.Normal(scale=3)}
+    prior = {
+        "s(x)[linear]": tunamh.Normal(scale=0.25),
+        "s(x)": tunamh.HalfStudentT(3, 0.5),
+        "z": tunamh.Normal(scale=3),
+    }
     target = made("y ~ z + s(x, k=6)", prior=prior)
     mixture = target.coefficient_prior.mixture
     assert np.sqrt(mixture.fixed_variance[1:3]) == pytest.approx([3.0, 0.25])

@@ -275,9 +275,7 @@ FAMILIES: dict[str, Family] = {
     "own, curve, described": Family(
         **_CURVE,
         described="log_ed50",
-        plain=tunamh.family(
-            dose_curve, columns=["dose"], shared={"log_sigma": tunamh.Normal(mean=0.3, scale=0.5)}
-        ),
+        plain=tunamh.family(dose_curve, columns=["dose"], shared={"log_sigma": tunamh.Normal(mean=0.3, scale=0.5)}),
         groups=False,
     ),
     "zero-inflated negative binomial, described": Family(

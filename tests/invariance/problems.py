@@ -253,7 +253,9 @@ class Problem:
             of = family.described if k in self.further else None
             scales = [scale] * q if q > 1 else scale
             K = KINSHIP if k in self.related else None
-            groups.append(GroupEffects(codes, Z, name=f"f{k}", scale=scales, law=of_effects, predictor=of, covariance=K))
+            groups.append(
+                GroupEffects(codes, Z, name=f"f{k}", scale=scales, law=of_effects, predictor=of, covariance=K)
+            )
         return tunamh.MixedModel(self.X, self.y, law, groups, prior=prior, **more)
 
     @property

@@ -18,7 +18,7 @@ from .potential import ReadyPrior
 
 _REFUSED = (
     "beside a curve in another predictor, only independent Normal and Flat priors, Ridge and Grouped are offered for "
-    "coefficients: set priors by term, such as {\"x\": tunamh.Normal(scale=1)}."
+    'coefficients: set priors by term, such as {"x": tunamh.Normal(scale=1)}.'
 )
 
 

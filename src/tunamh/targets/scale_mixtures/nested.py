@@ -171,9 +171,10 @@ class NestedTarget(GivenScalesTarget):
 
     @property
     def spread(self) -> float:  # type: ignore[override]
-        """Curves in several predictors have many coefficients.
+        """Of the starts, beside the posterior at wide scales.
 
-        Draws of independent proposals hardly leave a start that is twice as wide in all of them.
+        Curves in several predictors have many coefficients. Independent proposals hardly leave a start that is twice as
+        wide in all of them, and warm-up would learn from there that steps must be short.
         """
         return 2.0 if self.base.joint_prior is None else 1.0  # type: ignore[attr-defined]
 

@@ -146,7 +146,7 @@ def main() -> None:
     found = {"machine": machine(), "rows": given.rows, "prototypes": prototypes(table), "library": in_the_library(table)}
     for name, numbers in {**found["prototypes"], "library": found["library"]}.items():
         print(name, {key: round(value, 4) for key, value in numbers.items()}, flush=True)
-    write_json(given.out / "smooth-columns.json", found)
+    write_json(given.out / "smooth_columns.json", found)
 
 
 if __name__ == "__main__":

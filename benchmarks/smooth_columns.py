@@ -87,7 +87,7 @@ def in_the_library(table: pd.DataFrame) -> dict[str, float]:
 
     tunamh.sample(made(), draws=20, tune=20, chains=1, rng=1, progressbar=False)  # compiles
     target, columns = timed(made, 1)
-    few, set_up = timed(lambda: tunamh.sample(target, draws=10, chains=1, cores=1, rng=1, progressbar=False), 1)
+    _, set_up = timed(lambda: tunamh.sample(target, draws=10, chains=1, cores=1, rng=1, progressbar=False), 1)
     began = time.process_time()
     tree = tunamh.sample(made(), draws=1500, chains=1, cores=1, rng=1, progressbar=False)
     whole = time.process_time() - began
@@ -115,7 +115,6 @@ def prototypes(table: pd.DataFrame) -> dict[str, dict[str, float]]:
         "million random rows": timed(lambda: read_whole(columns, index, theta))[1],
         "bytes of a row": 8.0 * columns.shape[1],
     }
-    del columns
 
     def banded() -> tuple[np.ndarray, np.ndarray]:
         parts = [four_functions(table[one].to_numpy(), 0.0, 1.0, _K, cyclic=False) for one in ("x", "z")]
@@ -143,7 +142,8 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=RESULTS)
     given = options.parse_args()
     table = table_of(given.rows)
-    found = {"machine": machine(), "rows": given.rows, "prototypes": prototypes(table), "library": in_the_library(table)}
+    own = prototypes(table)
+    found = {"machine": machine(), "rows": given.rows, "prototypes": own, "library": in_the_library(table)}
     for name, numbers in {**found["prototypes"], "library": found["library"]}.items():
         print(name, {key: round(value, 4) for key, value in numbers.items()}, flush=True)
     write_json(given.out / "smooth_columns.json", found)

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..groups.from_tables import BYTES_OF_AN_EFFECT
-from ..rows.in_memory import every_block, fits, folder_of_rows
+from ..rows.in_memory import fits, folder_of_rows
+from ..rows.pieces import every_block
 from ..rows.source import Factored, Rows
 from ..rows.table_source import RowsOfTables, TableBlock, Tables
 from ..rows.trials import counted, refuse_wrong_trials
@@ -60,7 +61,6 @@ class FirstAnswer(NamedTuple):
     holes: dict[str, int]
     lost: int
     levels: tuple[str, ...] | None
-    ordered: bool
     moments: Moments | None
     some: np.ndarray
 
@@ -80,9 +80,9 @@ class AskFirst:
         beside = columns, rows.holes, rows.lost
         if isinstance(found, Factor):
             used = tuple(found.levels[code] for code in np.unique(found.codes).tolist())
-            return FirstAnswer(look, *beside, used, found.ordered, None, np.empty(0))
+            return FirstAnswer(look, *beside, used, None, np.empty(0))
         y = values.numbers(self.asked.response)
-        return FirstAnswer(look, *beside, None, False, Moments.of(y), y[:: max(1, len(y) // _FEW)])
+        return FirstAnswer(look, *beside, None, Moments.of(y), y[:: max(1, len(y) // _FEW)])
 
 
 @dataclass(frozen=True)
@@ -259,5 +259,4 @@ def _response(asked: Read, answers: list[FirstAnswer], family: Any) -> tuple[Res
             raise FormulaError(f"the response {name} is {low:g} in every row: there is nothing to estimate.")
         return Response(asked.response), some
     levels = join_levels([answer.levels for answer in there if answer.levels])
-    ordered = all(answer.ordered for answer in there)
-    return response_of_levels(asked.response, levels, ordered, family), np.zeros(1)
+    return response_of_levels(asked.response, levels, family), np.zeros(1)

@@ -14,9 +14,9 @@ from ..priors.laws import Laws
 from ..priors.positive import PositivePrior, refuse_flat
 from ..priors.student_t import StudentT
 from ..process.scratch import large
-from ..tables.frames import column_names, name_of
+from ..tables.frames import column_names
 from ..tables.levels import every_level
-from ..tables.matrices import as_matrix, one_column
+from ..tables.matrices import as_matrix, name_of, one_column
 from .covariance import scale_count
 from .known_covariance import related_levels
 from .relation import Relation
@@ -54,9 +54,10 @@ class GroupEffects:
         distribution. ``scale`` is then the prior of the scale of this distribution; the standard deviation is the scale
         times ``sqrt(df / (df - 2))``. Default: normal effects.
     predictor : str, optional
-        The parameter of the family that has these effects in its predictor, such as ``"scale"``: then groups can differ
-        in the scale of their responses. ``predictors=`` of the model must have columns for this parameter, at least a
-        column of ones. Default: the main predictor, the predictor of ``X``.
+        A parameter of the family, such as ``"scale"``: the effects are then added to the linear predictor of this
+        parameter, so that groups can differ in the scale of their responses. ``predictors=`` of the model must have
+        columns for this parameter, at least a column of ones. Default: the main linear predictor, that of the columns
+        ``X`` of the model.
     covariance : matrix, optional
         Known covariance among the levels: the effects are ``v ~ N(0, scale^2 K)``. ``K`` is, for example, a kinship
         matrix of animals: a data frame whose labels are the levels, or an array whose row numbers are the levels. Each
@@ -152,6 +153,19 @@ class Grouping:
         """Which levels have effects."""
         return np.ones(self.groups, bool) if self.pinned is None else ~self.pinned
 
+    def mean_squares(self, unit: float) -> list[list[float]]:
+        """The mean of ``z z'`` over all rows, in the user's units.
+
+        Effects with covariance ``Sigma`` add ``trace(Sigma E[z z'])`` to the variance of a row.
+        """
+        Z = self.Z * unit * self.own_scales[self.codes, None]
+        return [[float(f"{value:.10g}") for value in row] for row in Z.T @ Z / max(1, len(Z))]
+
+    def rows_by_level(self, origin: tuple[np.ndarray, int] | None) -> list[int]:
+        """How many of the user's rows each level has; a row of trials may have become two."""
+        codes = self.codes if origin is None else self.codes[np.unique(origin[0], return_index=True)[1]]
+        return [int(count) for count in np.bincount(codes, minlength=self.groups)]
+
 
 def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
     """Every factor, with names that differ; ``unit`` is the scale of default priors."""
@@ -217,8 +231,10 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
     name = effects.name or name_of(effects.codes) or fallback
     if effects.predictor is not None and effects.name is None:
         name = f"{effects.predictor}_{name}"
-    found = _codes(effects.codes, str(name), n_rows)
-    codes, levels, related = related_levels(effects.covariance, effects.precision, str(name), *found)
+    codes, levels = _codes(effects.codes, str(name), n_rows)
+    related: Relation | None = None
+    if effects.covariance is not None or effects.precision is not None:
+        codes, levels, related = related_levels(effects.covariance, effects.precision, str(name), codes, levels)
     if effects.X is None:
         Z, columns = large((n_rows, 1)), [""]
         Z[:] = 1.0

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..compiled import REASSOCIATE, Propose, fixed, helper, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
+from ..compiled.triangular import solve_upper
 from ..compiled.vector import copy_into, precision_under
 from .base import Proposal, ReadyProposal, Space
 from .nested_law import NestedLaw
@@ -121,15 +122,6 @@ def _solve(U, x):
             x[k] -= U[k, i] * x[i]
 
 
-@helper(fastmath=REASSOCIATE)
-def _solve_lower_transposed(L, x):
-    """With ``L'``."""
-    for i in range(x.size - 1, -1, -1):
-        x[i] /= L[i, i]
-        for k in range(i):
-            x[k] -= L[i, k] * x[i]
-
-
 @helper
 def _mean_of(U, mean, own):
     copy_into(mean, own.moment)
@@ -160,7 +152,7 @@ def _unwhitened(z, U, mean, own, state):
     m, n = own.m, own.n
     u, a = z[:m], z[m:]
     _solve(U, u)
-    _solve_lower_transposed(own.root, a)
+    solve_upper(own.root, a)
     for i in range(m):
         u[i] += mean[i]
         state[int(own.at_u[i])] = own.mean[i] + u[i]

@@ -15,7 +15,7 @@ from .base import BaseFamily, Responses
 from .intervals import SIGMOID_THIRD
 from .links import LOGIT
 from .multi_predictor import MultiPredictorLikelihood
-from .response_checks import refuse_where
+from .response_checks import first_wrong
 from .responses import Parameters, ResponseDistribution
 
 _MOST_CLASSES = 1000
@@ -117,7 +117,7 @@ class Softmax(MultiPredictorLikelihood):
 
 @dataclass(frozen=True)
 class Categorical(BaseFamily):
-    """Softmax regression of classes 0, 1, ..., K: ``p(y = k) ~ e^{x.theta_k}``.
+    """Softmax regression of classes 0, 1, ..., K: ``p(y = k)`` is proportional to ``e^{x.theta_k}``.
 
     The first class is the reference: ``theta_0 = 0``.
 
@@ -131,12 +131,16 @@ class Categorical(BaseFamily):
     coefficients_per_class = True
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the codes and names of the user's classes; classes without rows are left out."""
+        """Return the class of each row as a number 0, 1, ..., and the names of the classes.
+
+        Classes that no row has are left out.
+        """
         return found.codes.astype(np.float64), tuple(found.levels)
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y != np.floor(y)) | (np.abs(y) > _LARGEST)
-        refuse_where(wrong, y, "be whole numbers 0, 1, 2, ...", "code the classes so", "classes")
+        if wrong.any():
+            raise first_wrong(wrong, y, "be whole numbers 0, 1, 2, ...", "code the classes so", "classes")
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
         values = np.unique(np.concatenate(list(observations.map(lambda rows: np.unique(rows.y)))))

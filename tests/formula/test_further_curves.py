@@ -228,6 +228,21 @@ def test_a_predictor_far_from_its_prior_is_told_beside_curves():
     assert any("the rows alone put top near" in one for one in target.model_warnings())
 
 
+def folded(top, r):
+    return -np.logaddexp(-0.5 * (r - top) ** 2, -0.5 * (r + top) ** 2)
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.SeveralModes")
+def test_several_modes_beside_a_curve_are_refused():
+    """Chains that propose scales and coefficients do not move between modes."""
+    target = tunamh.nonlinear(folded, TABLE, {"top": "~ s(w)"})
+    assert len(target.modes) == 2
+    with pytest.raises(tunamh.NotApplicable, match=r"has 2 modes, .* give priors that tell them apart, or curves"):
+        drawn(target)
+    one = tunamh.nonlinear(folded, TABLE, {"top": "~ s(w)"}, prior={"top": Normal(mean=5, scale=0.3)})
+    assert len(one.modes) == 1
+
+
 def test_what_is_refused():
     with pytest.raises(FormulaError, match=r"scale has the prior Normal.* of the family, and s\(x\) .* leave the fam"):
         tunamh.regression("y ~ z", TABLE, family=tunamh.Gaussian(Normal(scale=1)), predictors={"scale": "~ s(x)"})

@@ -202,10 +202,10 @@ DEFECTS: dict[str, Defect] = {
         "for of in (lambda one: one.numbers.df, lambda one: 4.0 * one.numbers.width, lambda one: one.start)",
         "curves in two predictors | Gaussian, described | scales and coefficients",
     ),
-    "a dispersion under the law of what stands before it": Defect(
-        "targets/coordinates/base.py",
-        "        found.coefficients += more",
-        "        found.coefficients += more - 1",
+    "a dispersion beside a further curve under another law": Defect(
+        "targets/further_curves.py",
+        "    behind = [laws for laws, end",
+        "    behind = [laws._replace(scale=4.0 * laws.scale) for laws, end",
         "curves in two predictors | zero-inflated negative binomial, described | scales and coefficients",
     ),
     "bright rows that go dark half as often as they should": Defect(

@@ -331,8 +331,6 @@ def test_names_that_mean_two_things_are_refused():
         nonlinear(hill, TABLE.assign(top=1.0), FORMULAS)
     with pytest.raises(FormulaError, match="call it log_scale"):
         nonlinear(lambda scale, y: (y - scale) ** 2, TABLE, {"scale": "~ 1"})
-    with pytest.raises(FormulaError, match="cannot have curves"):
-        nonlinear(hill, TABLE, {**FORMULAS, "top": "~ s(weight)"})
 
 
 def test_a_default_prior_in_other_units_is_told():

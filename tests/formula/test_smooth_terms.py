@@ -274,8 +274,6 @@ def test_priors_that_do_not_fit_are_refused():
         made("y ~ z + s(x)", prior=tunamh.priors.Ridge())
     with pytest.raises(TypeError, match=r"beside s\(x\) only Normal and Flat priors"):
         made("y ~ z + s(x)", prior={"z": tunamh.priors.Laplace(scale=1)})
-    with pytest.raises(FormulaError, match=r"predictors= cannot have curves of unknown scale: use bs"):
-        made("y ~ z", predictors={"scale": "~ s(x)"})
 
 
 # ------------------------------------------------------------------------------------------ new rows and derivatives
@@ -351,3 +349,23 @@ def test_every_class_has_a_curve_and_its_scale():
     truth = 1.5 * (np.sin(wavy.at) - np.sin(TABLE["x"]).mean())
     assert np.abs(wavy.draws.mean(axis=0) - truth)[inside].max() < 0.6
     assert tunamh.predict(posterior, TABLE.head(3))["mean"].shape == (3, 3)
+
+
+def test_the_line_of_a_curve_has_a_prior_by_name_and_a_wiggle_has_none_of_its_own():
+    prior = {
+        "s(x)[linear]": tunamh.Normal(scale=0.25),
+        "s(x)": tunamh.HalfStudentT(3, 0.5),
+        "z": tunamh.Normal(scale=3),
+    }
+    target = made("y ~ z + s(x, k=6)", prior=prior)
+    mixture = target.coefficient_prior.mixture
+    assert np.sqrt(mixture.fixed_variance[1:3]) == pytest.approx([3.0, 0.25])
+    assert mixture.mixed.tolist() == [False] * 3 + [True] * 4
+    by_default = made("y ~ z + s(x, k=6)").coefficient_prior
+    assert mixture.fixed_variance[0] == pytest.approx(by_default.mixture.fixed_variance[0])
+    by_level = made("y ~ s(x, by=c, k=6)", prior={"s(x, by=c)[b, linear]": tunamh.Normal(scale=7)})
+    told = tunamh.prior_summary(by_level)["prior"]
+    assert told["s(x, by=c)[b, linear]"] == "normal, mean 0, standard deviation 7"
+    assert told["s(x, by=c)[a, linear]"] != told["s(x, by=c)[b, linear]"]
+    with pytest.raises(FormulaError, match=r"prior names 's\(x\)\[2\]', one of the wiggles of s\(x\)"):
+        made("y ~ s(x)", prior={"s(x)[2]": tunamh.Normal(scale=1)})

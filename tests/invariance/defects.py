@@ -214,6 +214,18 @@ DEFECTS: dict[str, Defect] = {
         "        here[j] = common.prior_offset[j] + state[j]",
         "groups, grouped prior | Gaussian | scales of the prior",
     ),
+    "a further predictor's curve under another law of its scale": Defect(
+        "priors/joint.py",
+        "for of in (lambda one: one.numbers.df, lambda one: one.numbers.width, lambda one: one.start)",
+        "for of in (lambda one: one.numbers.df, lambda one: 4.0 * one.numbers.width, lambda one: one.start)",
+        "curves in two predictors | Gaussian, described | scales and coefficients",
+    ),
+    "a dispersion beside a further curve under another law": Defect(
+        "targets/further_curves.py",
+        "    behind = [laws for laws, end",
+        "    behind = [laws._replace(scale=4.0 * laws.scale) for laws, end",
+        "curves in two predictors | zero-inflated negative binomial, described | scales and coefficients",
+    ),
     "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",
         "        if accepts(rng, math.log(q) - _log_brightness(gap[slot])):",

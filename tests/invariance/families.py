@@ -47,6 +47,7 @@ class Family:
     more: dict[str, Any] = field(default_factory=dict)
     spread: float = 1.5  # of the coefficients' prior
     described: str = ""  # the parameter that a second predictor describes
+    plain: Any = None  # the family without a prior of its own for that predictor's coefficients
 
     @property
     def given_all(self) -> Callable[..., np.ndarray]:
@@ -153,6 +154,7 @@ FAMILIES: dict[str, Family] = {
         "real",
         (Unknown("scale", _second),),
         described="scale",
+        plain=tunamh.Gaussian(),
         groups=False,
     ),
     "Student-t, known": Family(tunamh.StudentT(2.0, 1.0), R.density(lambda eta: stats.t(2.0, eta, 1.0)), "real"),
@@ -241,6 +243,7 @@ FAMILIES: dict[str, Family] = {
         "counts",
         (Unknown("inflation", _second),),
         described="inflation",
+        plain=tunamh.ZeroInflated(tunamh.Poisson()),
         groups=False,
     ),
     "zero-inflated negative binomial": Family(
@@ -269,5 +272,19 @@ FAMILIES: dict[str, Family] = {
     "own, Cauchy": Family(tunamh.family(cauchy), lambda eta, y: -np.log1p((y - eta) ** 2), "real"),
     "own, two wells": Family(tunamh.family(two_wells), _two_wells_rows, "real"),
     "own, curve": Family(**_CURVE),
-    "own, curve, described": Family(**_CURVE, described="log_ed50", groups=False),
+    "own, curve, described": Family(
+        **_CURVE,
+        described="log_ed50",
+        plain=tunamh.family(dose_curve, columns=["dose"], shared={"log_sigma": tunamh.Normal(mean=0.3, scale=0.5)}),
+        groups=False,
+    ),
+    "zero-inflated negative binomial, described": Family(
+        tunamh.ZeroInflated(tunamh.NegativeBinomial(SHAPE), tunamh.Normal(scale=0.6)),
+        lambda eta, y, z, dispersion: R.inflated_binomial_rows(eta, y, special.expit(z), dispersion),
+        "counts",
+        (Unknown("inflation", _second), Unknown("dispersion", SHAPE_AT)),
+        described="inflation",
+        plain=tunamh.ZeroInflated(tunamh.NegativeBinomial(SHAPE)),
+        groups=False,
+    ),
 }

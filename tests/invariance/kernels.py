@@ -276,4 +276,4 @@ def kernels_for(where: str) -> dict[str, Ready]:
         return OF_SOURCES
     if structure.growing:
         return OF_GROWING
-    return OF_COLUMNS if structure.prior == "normal" else OF_MIXTURES
+    return OF_COLUMNS if structure.prior == "normal" and not structure.curved else OF_MIXTURES

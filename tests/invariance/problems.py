@@ -18,6 +18,9 @@ import tunamh
 from tunamh import GroupEffects, priors
 from tunamh.extend import Rows
 from tunamh.priors.mixtures import MixturePrior, by_shares
+from tunamh.priors.smooths import WithSmooths
+from tunamh.targets.designs import DenseDesign
+from tunamh.targets.designs.from_tables import NamedDesign
 
 CODES = np.array([0, 0, 0, 0, 1, 2, 2, 1, 2, 1, 2, 1])  # lumps at both ends, low responses, high ones
 OTHERS = np.array([0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1])
@@ -45,6 +48,7 @@ class Structure:
     prior: str = "normal"  # of PRIORS
     gathered: bool = False  # no row is kept in memory
     growing: bool = False  # some rows came later, and others went
+    curved: bool = False  # the slope of a further predictor has a scale of its own, as a curve's wiggles have
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,23 @@ PRIORS: dict[str, PriorOf] = {
 }
 
 
+CURVE_SCALE = 0.5
+"""Of the half-Student-t law, 3 degrees of freedom, of the scale of a further predictor's slope."""
+
+
+def _curve_at(z: np.ndarray, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Intercept and slope of a further predictor, and the slope's scale."""
+    scale = CURVE_SCALE * stats.t(3).isf(0.5 * special.ndtr(-more))
+    return np.column_stack([0.6 * z[:, :1], scale * z[:, 1:]]), scale
+
+
+def further_columns() -> NamedDesign:
+    """Of a further predictor: ones, and a column whose coefficient has an unknown scale."""
+    share, law = np.array([[0.0], [1.0]]), tunamh.HalfStudentT(3, CURVE_SCALE)
+    prior = WithSmooths(tunamh.Normal(scale=0.6), share, ("further",), (law,))
+    return NamedDesign(DenseDesign(np.column_stack([np.ones(N_ROWS), COLUMN])), ["Intercept", "x"], prior)
+
+
 def _to_student_t(z: np.ndarray, df: float) -> np.ndarray:
     """What makes standard normals multivariate Student-t: their direction stays, ``|t|^2 / q ~ F(q, df)``."""
     q, squares = z.shape[-1], np.square(z).sum(axis=-1, keepdims=True)
@@ -157,6 +178,10 @@ STRUCTURES = {
     "prior by shares": Structure(prior="shares"),
     "groups, prior by shares": Structure(((CODES, 1, False),), prior="shares"),
     "crossed, grouped prior": Structure(((CODES, 1, False), (OTHERS, 1, True)), prior="grouped"),
+    "curves in two predictors": Structure(prior="grouped", curved=True),
+    "curve in a further predictor": Structure(prior="normal", curved=True),
+    "prior by shares, curve in a further predictor": Structure(prior="shares", curved=True),
+    "groups, curve in a further predictor": Structure(((CODES, 1, False),), prior="normal", curved=True),
 }
 
 
@@ -202,33 +227,36 @@ class Problem:
 
     def _target(self) -> Any:
         family, beside = self.family, self.structure.beside
-        more = dict(family.more)
+        more, law = dict(family.more), family.plain if self.structure.curved else family.family
         if family.described:
-            more["predictors"] = {**more.get("predictors", {}), family.described: np.ones((N_ROWS, 1))}
+            columns: Any = further_columns() if self.structure.curved else np.ones((N_ROWS, 1))
+            more["predictors"] = {**more.get("predictors", {}), family.described: columns}
         if "weights" in beside:
             more["weights"] = WEIGHTS
         if "offset" in beside:
             more["offset"] = OFFSET
         prior = PRIORS[self.structure.prior].prior(self.spread)
         if self.structure.gathered:
-            return tunamh.GLM(OutOfMemory(self.X, self.y), family=family.family, prior=prior, **more)
+            return tunamh.GLM(OutOfMemory(self.X, self.y), family=law, prior=prior, **more)
         if self.structure.growing:
             first = np.r_[:7, 1, 0]
-            target = tunamh.GLM(self.X[first], self.y[first], family.family, prior=prior, **more)
+            target = tunamh.GLM(self.X[first], self.y[first], law, prior=prior, **more)
             return target.with_rows(self.X[7:], self.y[7:]).without_rows([7, 8])
         if not self.factors:
             temper = 0.6 if "temper" in beside else 1.0
-            return tunamh.GLM(self.X, self.y, family.family, prior=prior, temper=temper, **more)
+            return tunamh.GLM(self.X, self.y, law, prior=prior, temper=temper, **more)
         groups = []
         for k, (codes, q, known) in enumerate(self.structure.factors):
             scale: Any = KNOWN if known else GROUP_SCALE
             Z = None if q == 1 else np.column_stack([np.ones(N_ROWS), COLUMN])
-            law = priors.StudentT(df=self.structure.df) if self.structure.df else None
+            of_effects = priors.StudentT(df=self.structure.df) if self.structure.df else None
             of = family.described if k in self.further else None
             scales = [scale] * q if q > 1 else scale
             K = KINSHIP if k in self.related else None
-            groups.append(GroupEffects(codes, Z, name=f"f{k}", scale=scales, law=law, predictor=of, covariance=K))
-        return tunamh.MixedModel(self.X, self.y, family.family, groups, prior=prior, **more)
+            groups.append(
+                GroupEffects(codes, Z, name=f"f{k}", scale=scales, law=of_effects, predictor=of, covariance=K)
+            )
+        return tunamh.MixedModel(self.X, self.y, law, groups, prior=prior, **more)
 
     @property
     def further(self) -> set[int]:
@@ -254,9 +282,13 @@ class Problem:
         beta, *unknown, rest = np.split(xi, np.cumsum(self._sizes[:-1]), axis=1)
         rest, *effects = self._of_factors(rest)
         kind = PRIORS[self.structure.prior]
-        beta, of_prior = kind.at(*np.split(beta, [self._coefficients], axis=1), self.spread)
+        z, more = np.split(beta, [self._coefficients], axis=1)
+        more, of_further = np.split(more, [kind.more(self._coefficients)], axis=1)
+        beta, of_prior = kind.at(z, more, self.spread)
         own = [one.at(z) for one, z in zip(self.family.unknown, unknown, strict=True)]
-        parts = [beta, *own, of_prior]
+        if self.structure.curved:
+            own[0], of_further = _curve_at(unknown[0], of_further)
+        parts = [beta, *own, of_prior, of_further]
         free = [q for _, q, known in self.factors if not known]
         scales, related = np.split(rest, [sum(free)], axis=1)
         scales, related = GROUP_SCALE_AT(scales), 2 * special.ndtr(related) - 1  # LKJ(1) of two effects
@@ -284,7 +316,10 @@ class Problem:
     def _sizes(self) -> list[int]:
         """Of coefficients, of every own parameter, of all scales and correlations."""
         free = sum(q + q * (q - 1) // 2 for _, q, known in self.factors if not known)
-        return [self._coefficients + self._of_prior, *(one.size for one in self.family.unknown), free]
+        own = [one.size for one in self.family.unknown]
+        if self.structure.curved:
+            own[0] = 2
+        return [self._coefficients + self._of_prior, *own, free]
 
     @property
     def _coefficients(self) -> int:
@@ -297,13 +332,19 @@ class Problem:
     @property
     def _of_prior(self) -> int:
         """Unknown scales of the prior."""
-        return PRIORS[self.structure.prior].more(self._coefficients)
+        return PRIORS[self.structure.prior].more(self._coefficients) + self.structure.curved
 
     @cached_property
     def _effects(self) -> list[int]:
         return [int(codes.max() + 1) * q for codes, q, _ in self.factors]
 
     # -------------------------------------------------------------------------------------------- its likelihood
+
+    def _apart(self, k: int, value: np.ndarray) -> list[np.ndarray]:
+        """A parameter of the family for all rows, or for each, or its numbers one by one."""
+        if self.structure.curved and k == 0:
+            return [value]
+        return [value[:, j : j + 1] for j in range(value.shape[1])]
 
     def log_likelihood(self, points: np.ndarray) -> np.ndarray:
         """Of all rows at every point, weights and temper included."""
@@ -318,7 +359,9 @@ class Problem:
             rows = self.family.rows(etas, self.y)
         else:
             eta = beta @ self.X.T + (OFFSET if "offset" in self.structure.beside else 0.0)
-            given = [value[:, j : j + 1] for value in unknown for j in range(value.shape[1])]
+            if self.structure.curved:
+                unknown[0] = unknown[0] @ np.vstack([np.ones(N_ROWS), COLUMN])
+            given = [own for k, value in enumerate(unknown) for own in self._apart(k, value)]
             for f, ((codes, q, _), values) in enumerate(zip(self.factors, effects, strict=True)):
                 v = values.reshape(len(points), -1, q)[:, codes]
                 added = v[..., 0] + (v[..., 1] * COLUMN if q == 2 else 0.0)

@@ -63,7 +63,9 @@ def posteriors() -> Iterator[tuple[str, str]]:
     for where, structure in STRUCTURES.items():
         for name, family in FAMILIES.items():
             plain = not (structure.factors or structure.beside or structure.gathered or structure.growing)
-            if structure.factors and not (family.groups or structure.further):
+            if structure.curved != (structure.curved and bool(family.described)):
+                continue
+            if structure.factors and not (family.groups or structure.further or structure.curved):
                 continue
             if structure.further and not family.described:
                 continue
@@ -73,7 +75,7 @@ def posteriors() -> Iterator[tuple[str, str]]:
                 continue
             if "weights" in structure.beside and family.classes:
                 continue
-            if plain or structure.further or not family.described:
+            if plain or structure.further or structure.curved or not family.described:
                 yield where, name
 
 
@@ -91,7 +93,9 @@ def short_form() -> list[tuple[str, str, str]]:
             continue
         if where in OF_TWO_FAMILIES and name not in ("logistic", "Gaussian"):
             continue
-        if name in SOME or STRUCTURES[where].further:
+        if STRUCTURES[where].curved and where != "curves in two predictors" and name != "Gaussian, described":
+            continue
+        if name in SOME or STRUCTURES[where].further or STRUCTURES[where].curved:
             found.append((where, name, ""))
         elif where in EVERY_FAMILY:
             found.append((where, name, EVERY_FAMILY[where]))

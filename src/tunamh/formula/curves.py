@@ -15,6 +15,7 @@ from .model import FormulaModel
 from .smooths import Smooth
 from .surfaces import Surface
 from .syntax import label
+from .variable_parts import prefix
 
 _POINTS, _MOST_DRAWS = 200, 1000
 _SIDE = 40  # points of a surface along each of its columns
@@ -24,6 +25,7 @@ class Curve(NamedTuple):
     """One curve: ``name`` is its term, ``level`` its class or level; ``draws`` is (draws, points).
 
     ``multiplied`` is the column that multiplies it, of ``s(x, by=z)``: then ``draws`` are the slopes of that column.
+    ``predictor`` is the parameter whose predictor has it; None: the main predictor. Its name is in front of the term's.
     """
 
     name: str
@@ -32,6 +34,12 @@ class Curve(NamedTuple):
     draws: np.ndarray
     level: str | None = None
     multiplied: str | None = None
+    predictor: str | None = None
+
+    @property
+    def what(self) -> str:
+        """What the draws are."""
+        return linear_predictor(self.predictor) if self.multiplied is None else f"slope of {self.multiplied}"
 
     @property
     def title(self) -> str:
@@ -43,6 +51,11 @@ class Curve(NamedTuple):
         return np.quantile(self.draws, [tail, 1.0 - tail], axis=0).T
 
 
+def linear_predictor(of: str | None) -> str:
+    """What a curve adds to."""
+    return "linear predictor" if of is None else f"linear predictor of {of}"
+
+
 class DrawnSurface(NamedTuple):
     """A surface ``te(x, z)``: ``mean`` and ``draws`` have the last two dimensions (z, x), as pictures have."""
 
@@ -51,10 +64,15 @@ class DrawnSurface(NamedTuple):
     at: tuple[np.ndarray, np.ndarray]
     draws: np.ndarray
     level: str | None = None
+    predictor: str | None = None
 
     @property
     def title(self) -> str:
         return self.name if self.level is None else f"{self.name}, {self.level}"
+
+    @property
+    def what(self) -> str:
+        return linear_predictor(self.predictor)
 
     @property
     def mean(self) -> np.ndarray:
@@ -76,7 +94,7 @@ def curves_of(tree: Any, draws: int | None = None) -> list[Curve]:
 
 
 def terms_of_result(tree: Any, draws: int | None = None) -> list[Curve | DrawnSurface]:
-    """Curves and surfaces in the order of the formula."""
+    """Curves and surfaces in the order of the formula, those of further predictors behind."""
     posterior = tree["posterior"]
     try:
         about = json.loads(posterior.attrs["model"])
@@ -85,52 +103,73 @@ def terms_of_result(tree: Any, draws: int | None = None) -> list[Curve | DrawnSu
         return []
     if text is None:
         return []
-    side = FormulaModel.from_json(text).side
+    model = FormulaModel.from_json(text)
     return [
         one
+        for of, side in ((None, model.side), *model.others.items())
         for term in side.curves
-        for one in (
-            _of_term(posterior, side.levels, term, draws)
-            if isinstance(term, Smooth)
-            else _of_surface(posterior, term, draws)
-        )
+        for one in _of_any(posterior, side.levels, _Asked(term, of), draws)
     ]
 
 
-def _of_surface(posterior: Any, surface: Surface, draws: int | None) -> Iterator[DrawnSurface]:
+class _Asked(NamedTuple):
+    """A term, and the parameter whose predictor has it."""
+
+    term: Term
+    of: str | None
+
+    @property
+    def name(self) -> str:
+        """As results call its coefficients."""
+        return f"{prefix(self.of)}{self.term.name}"
+
+
+def _of_any(posterior: Any, levels: Any, asked: _Asked, draws: int | None) -> Iterator[Curve | DrawnSurface]:
+    own = _drawn(posterior, asked, draws)
+    if isinstance(asked.term, Smooth):
+        return _of_term(asked, asked.term, levels, own)
+    return _of_surface(asked, asked.term, own)
+
+
+_Drawn = Iterator[tuple[str | None, np.ndarray]]
+
+
+def _of_surface(asked: _Asked, surface: Surface, drawn_of: _Drawn) -> Iterator[DrawnSurface]:
     x, z = (np.linspace(one.low, one.high, _SIDE) for one in surface.margins)
     columns = surface.at(np.tile(x, _SIDE), np.repeat(z, _SIDE))
     names = tuple(map(label, surface.asked.columns))
-    for of_class, coefficients in _drawn(posterior, surface, draws):
+    for of_class, coefficients in drawn_of:
         drawn = (coefficients @ columns.T).reshape(-1, _SIDE, _SIDE)
-        yield DrawnSurface(surface.name, (names[0], names[1]), (x, z), drawn, of_class)
+        yield DrawnSurface(asked.name, (names[0], names[1]), (x, z), drawn, of_class, asked.of)
 
 
-def _of_term(posterior: Any, levels: Any, smooth: Smooth, draws: int | None) -> Iterator[Curve]:
+def _of_term(asked: _Asked, smooth: Smooth, levels: Any, drawn_of: _Drawn) -> Iterator[Curve]:
     own = smooth.asked
     at = np.linspace(smooth.low, smooth.high, _POINTS)
     columns = smooth.columns(at)
     by = None if own.by is None else label(own.by)
-    for of_class, coefficients in _drawn(posterior, smooth, draws):
+    for of_class, coefficients in drawn_of:
         for k, level in enumerate(levels[by] if by is not None and smooth.levels else (None,)):
             part = coefficients[:, k * smooth.each : (k + 1) * smooth.each]
             told = ", ".join(str(one) for one in (of_class, level) if one is not None) or None
-            yield Curve(smooth.name, label(own.x), at, part @ columns.T, told, by if smooth.multiplied else None)
+            multiplied = by if smooth.multiplied else None
+            yield Curve(asked.name, label(own.x), at, part @ columns.T, told, multiplied, asked.of)
 
 
-def _drawn(posterior: Any, smooth: Term, draws: int | None) -> Iterator[tuple[str | None, np.ndarray]]:
+def _drawn(posterior: Any, asked: _Asked, draws: int | None) -> _Drawn:
     """Classes, None without any, and draws of the coefficients of a term, (draws, columns).
 
     From the variable whose attributes say that it is that.
     """
+    size = asked.term.size
     for values in posterior.data_vars.values():
-        known = values.attrs.get(ROLE), values.attrs.get(TERM), PREDICTOR in values.attrs
-        if known == (COEFFICIENT, smooth.name, False) and {"chain", "draw"} <= set(values.dims):
+        known = values.attrs.get(ROLE), values.attrs.get(TERM), values.attrs.get(PREDICTOR)
+        if known == (COEFFICIENT, asked.term.name, asked.of) and {"chain", "draw"} <= set(values.dims):
             found = np.asarray(values.transpose("chain", "draw", ...).values, dtype=np.float64)
             found = found.reshape(found.shape[0] * found.shape[1], *found.shape[2:])
             if found.ndim < 2:
                 found = found[:, None]
-            if found.shape[1] == smooth.size and found.ndim < 4:
+            if found.shape[1] == size and found.ndim < 4:
                 wanted = min(len(found), _MOST_DRAWS if draws is None else draws)
                 some = found[np.unique(np.linspace(0, len(found) - 1, wanted).round().astype(np.int64))]
                 if some.ndim == 2:
@@ -139,4 +178,4 @@ def _drawn(posterior: Any, smooth: Term, draws: int | None) -> Iterator[tuple[st
                     classes = values[values.dims[-1]].values
                     yield from ((str(one), np.ascontiguousarray(some[..., k])) for k, one in enumerate(classes))
                 return
-    raise FormulaError(f"the result has no variable with draws of the {smooth.size} coefficients of {smooth.name}.")
+    raise FormulaError(f"the result has no variable with draws of the {size} coefficients of {asked.name}.")

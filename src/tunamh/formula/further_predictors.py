@@ -15,11 +15,13 @@ import numpy as np
 
 from ..priors import Normal
 from ..priors.default import COEFFICIENT_WIDTH, rounded
+from ..priors.smooths import WithSmooths
 from ..targets.designs.from_tables import NamedDesign
 from .data_summaries import Learned
 from .errors import FormulaError, listed
 from .evaluation import Values
 from .priors import INTERCEPT, named_terms, prior_of
+from .smooth_priors import scales_of_smooths
 from .variable_parts import FAMILY_NAMES
 
 
@@ -55,6 +57,12 @@ def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any
         raise FormulaError(f"the predictor of {name} has no coefficients: give it an intercept or a term.")
     own = family.parameter_prior(name)
     if own is not None:
+        if side.smooths:
+            raise FormulaError(
+                f"{name} has the prior {own!r} of the family, and {side.smooths[0].name} in its predictor has a "
+                f'prior of its own: leave the family\'s out, and give priors by name, such as {{"{name} Intercept": '
+                "tunamh.Normal(scale=1)}."
+            )
         if given:
             told = listed([f"{name} {term}" for term in given])
             raise FormulaError(
@@ -65,7 +73,8 @@ def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any
     try:
         intercept = Normal(mean=level, scale=COEFFICIENT_WIDTH)
         prior = prior_of(given or None, of, (0.0, 1.0), intercept=intercept)
-        about_zero = INTERCEPT not in side.names or INTERCEPT in named_terms(given, side)
+        of_terms = scales_of_smooths(given, side, 1.0)[1] or {}
+        about_zero = INTERCEPT not in side.names or INTERCEPT in named_terms(of_terms, side)
     except FormulaError as error:
         raise FormulaError(f"of the predictor of {name}: {error}") from None
     origin = np.zeros(side.dim)
@@ -73,4 +82,6 @@ def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any
         means = [0.0 if one is None else one.mean for one in of.moments[: len(side.whole)]]
         origin[: len(means)] = means
     moved = columns._replace(whole=columns.whole - origin[: columns.whole.shape[1]])
+    if isinstance(prior, WithSmooths):
+        prior = prior.of_predictor(name)
     return NamedDesign(moved.design(), side.names, prior, origin)

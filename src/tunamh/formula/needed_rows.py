@@ -16,7 +16,6 @@ from .errors import FormulaError
 from .evaluation import Values
 from .left_side import left_side
 from .parser import parse, parse_expression
-from .smooths import asked
 from .syntax import Name, Node, columns_in
 from .terms import Terms, columns_of, terms_of
 from .variables import as_columns, read
@@ -83,10 +82,6 @@ def further_sides(predictors: Any) -> dict[str, Terms]:
         if parsed.left is not None or terms.offsets or terms.strata:
             raise FormulaError(
                 f"predictors[{name!r}] = {text!r}: it can have only columns and group effects, as in '~ x + (1 | g)'."
-            )
-        if any(asked(curve).penalised for curve in terms.curves):
-            raise FormulaError(
-                f"predictors[{name!r}] = {text!r}: predictors= cannot have curves of unknown scale: use bs(x, df)."
             )
         found[str(name)] = terms
     return found

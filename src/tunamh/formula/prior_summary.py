@@ -55,7 +55,7 @@ def prior_summary(target: Any) -> Any:
     base = target.base if isinstance(target, MixedModel) else target
     if not isinstance(target, Target) or not offers(base, Examined):
         raise NotApplicable(f"prior_summary is for regressions: a GLM, a MixedModel or a formula, got {shown(target)}.")
-    words = [*_coefficients(base), *_further(base), *_scales_of_coefficients(base)]
+    words = [*_parameters(base), *_scales_of_coefficients(base)]
     groupings = target.groupings if isinstance(target, MixedModel) else []
     words += [text for one in groupings for text in _scales(one)]
     words += [text for one in groupings for text in _correlations(one)]
@@ -78,6 +78,15 @@ def _roles(layout: Layout) -> list[str]:
         for column in one.columns.ravel():
             found[int(column)] = one.attributes.get(ROLE, "")
     return found
+
+
+def _parameters(base: GLM) -> list[str]:
+    """Of coefficients and of the family's parameters, some of which may be coefficients of further curves."""
+    words, joint = [*_coefficients(base), *_further(base)], base.joint_prior
+    if joint is None:
+        return words
+    count = len(joint.flat)
+    return [*_mixed(words[:count], joint.scales), *words[count:]]
 
 
 def _coefficients(base: GLM) -> list[str]:

@@ -12,6 +12,7 @@
 | ... ``{"scale": "~ (1 \\| g)"}`` | ``sigma_1\\|g``, ``sigma_1\\|g_sigma`` | ``g__factor_dim`` |
 | ``s(x)`` | ``s(x)``, and its scale ``s(x)_sigma`` | ``s(x)_dim`` |
 | ``te(x, z)`` | ``te(x, z)``, and its scales ``te(x, z)_sigma`` | ``te(x, z)_dim``, ``te(x, z)_sigma_dim`` |
+| ``predictors={"scale": "~ s(x)"}`` | ``sigma_s(x)``, and its scale ``sigma_s(x)_sigma`` | ``sigma_s(x)_dim`` |
 | the family's parameters | ``sigma``, ``nu``, ``alpha``, ``kappa``, ``psi``, ``threshold`` | |
 | classes of `Categorical` | every coefficient, effect, scale and correlation once for each class | ``species_dim`` |
 
@@ -70,7 +71,8 @@ def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) 
         elif name == "group_effect":
             found += group_names.effects(_factors(model, groupings), columns)
         elif name == SCALES_OF_SMOOTHS:
-            found += _scales_of_smooths(model.side, columns, _classes_of_scales(model, size))
+            sides = _sides(model, variables)
+            found += _scales_of_smooths(sides, columns, _classes_of_scales(model, sides, size))
         else:
             found.append(_parameter(name, labels, columns))
         at += size
@@ -122,23 +124,32 @@ def _parameter(name: str, labels: Sequence[str] | None, columns: np.ndarray) -> 
     return Found(called, columns, {f"{called}_dim": tuple(labels)}, about(PARAMETER, term=name))
 
 
-def _classes_of_scales(model: FormulaModel, scales: int) -> Dimensions:
+def _sides(model: FormulaModel, variables: Variables) -> list[tuple[str | None, RightSide]]:
+    """All predictors in the order of their coefficients; None is the name of the main one."""
+    named = [(name, model.others[name]) for name, _ in variables if name in model.others]
+    return [(None, model.side), *named]
+
+
+def _classes_of_scales(model: FormulaModel, sides: Sequence[tuple[str | None, RightSide]], scales: int) -> Dimensions:
     """As `_classes`: each class has as many scales."""
-    each = sum(max(len(one.scale_labels(model.side.levels)), 1) for one in model.side.smooths)
-    return _classes(model, scales // each * model.side.dim)
+    each = sum(max(len(one.scale_labels(side.levels)), 1) for _, side in sides for one in side.smooths)
+    return _classes(model, scales // each * model.side.dim) if model.side.dim else {}
 
 
-def _scales_of_smooths(side: RightSide, columns: np.ndarray, classes: Dimensions) -> Iterator[Found]:
+def _scales_of_smooths(
+    sides: Sequence[tuple[str | None, RightSide]], columns: np.ndarray, classes: Dimensions
+) -> Iterator[Found]:
     """``s(x)_sigma``, of a curve for each level, or of a surface, with a dimension; of classes with theirs."""
     at, of_classes = 0, max((len(labels) for labels in classes.values()), default=1)
     by_class = columns.reshape(of_classes, -1).T
-    for curve in side.smooths:
-        name, labels = f"{curve.name}_sigma", curve.scale_labels(side.levels)
+    for of, curve, levels in ((of, curve, side.levels) for of, side in sides for curve in side.smooths):
+        name, labels = f"{prefix(of)}{curve.name}_sigma", curve.scale_labels(levels)
         count = max(len(labels), 1)
         own, at = by_class[at : at + count], at + count
         own = own if labels else own[0]
         dims: Dimensions = {f"{name}_dim": tuple(labels)} if labels else {}
-        yield Found(name, own if classes else own[..., 0], {**dims, **classes}, about(SMOOTH_SCALE, term=curve.name))
+        attributes = about(SMOOTH_SCALE, term=curve.name, predictor=of)
+        yield Found(name, own if classes else own[..., 0], {**dims, **classes}, attributes)
 
 
 def _classes(model: FormulaModel, coefficients: int) -> Dimensions:

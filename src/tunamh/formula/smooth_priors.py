@@ -12,6 +12,7 @@ from ..priors.default import ByTerm
 from ..priors.flat import Flat
 from ..priors.independent import IndependentPrior
 from ..priors.mixtures import MixturePrior, refuse_other_scales
+from ..priors.normal import Normal
 from ..priors.positive import PositivePrior
 from ..priors.smooths import CurveColumns, WithSmooths, default_scale
 from .curve_terms import Term
@@ -34,8 +35,13 @@ def scales_of_smooths(
     scales: dict[str, PositivePrior] = {one.name: default_scale(units[one.name]) for one in side.smooths}
     if not isinstance(given, Mapping):
         return scales, given
-    others = {}
+    others, wiggles = {}, _wiggles(side)
     for name, prior in given.items():
+        if (one := wiggles.get(str(name).replace(" ", ""))) is not None:
+            raise FormulaError(
+                f"prior names {str(name)!r}, one of the wiggles of {one}, which have one prior together: set that of "
+                f'their scale, {{"{one}": tunamh.HalfStudentT(3, 1)}}.'
+            )
         found = _curve(str(name), scales)
         if found is None:
             others[name] = prior
@@ -48,6 +54,16 @@ def scales_of_smooths(
                 f"tunamh.HalfStudentT(3, scale) or tunamh.HalfCauchy(scale), got {shown(prior)}."
             )
     return scales, others or None
+
+
+def _wiggles(side: RightSide) -> dict[str, str]:
+    """Columns whose prior has an unknown scale, without spaces, and their curves."""
+    return {
+        f"{one.name}[{label}]".replace(" ", ""): one.name
+        for one in side.smooths
+        for label, share in zip(side.curve_labels(one), one.shares, strict=True)
+        if share.any()
+    }
 
 
 def _curve(written: str, scales: Mapping[str, Any]) -> str | None:
@@ -80,9 +96,6 @@ def with_smooths(of_columns: Any, side: RightSide, scales: Mapping[str, Positive
             f"{of_columns!r} beside {side.smooths[0].name} is not offered: set priors by term, such as "
             '{"x": tunamh.Normal(scale=1)}.'
         )
-    priors: dict[str, IndependentPrior] = {
-        name: of_columns if isinstance(of_columns, Flat) else of_columns.priors[name] for name, _ in side.spans
-    }
     labels: list[str] = []
     laws: list[PositivePrior] = []
     places = {}
@@ -91,14 +104,32 @@ def with_smooths(of_columns: Any, side: RightSide, scales: Mapping[str, Positive
         places[one.name] = len(labels)
         labels += named
         laws += [scales[one.name]] * len(named)
-        priors[one.name] = CurveColumns(priors[one.name], one.fixed, one.each, float(scales[one.name].law().scale[0]))
     share = np.zeros((side.dim, len(labels)))
     ends = np.cumsum([0, *(count for _, count in side.spans)])
     for part, at in zip(side.parts, ends[:-1], strict=True):
         if isinstance(part, Term) and part.asked.penalised:
             own = part.shares
             share[at : at + part.size, places[part.name] : places[part.name] + own.shape[1]] = own
-    return WithSmooths(ByTerm(priors, side.spans), share, tuple(labels), tuple(laws))
+    return WithSmooths(_of_others(of_columns, side, scales), share, tuple(labels), tuple(laws))
+
+
+def _of_others(of_columns: ByTerm | Flat, side: RightSide, scales: Mapping[str, PositivePrior]) -> ByTerm:
+    """With placeholders for wiggles, as wide as their scales may be; by column, where single columns were named."""
+    widths = {one.name: float(scales[one.name].law().scale[0]) for one in side.smooths}
+    if isinstance(of_columns, ByTerm) and list(of_columns.spans) != list(side.spans):
+        wiggles = _wiggles(side)
+        placeholders = {
+            name: Normal(scale=widths[of])
+            for name in side.names
+            if (of := wiggles.get(name.replace(" ", ""))) is not None
+        }
+        return ByTerm({**of_columns.priors, **placeholders}, of_columns.spans)
+    priors: dict[str, IndependentPrior] = {
+        name: of_columns if isinstance(of_columns, Flat) else of_columns.priors[name] for name, _ in side.spans
+    }
+    for one in side.smooths:
+        priors[one.name] = CurveColumns(priors[one.name], one.fixed, one.each, widths[one.name])
+    return ByTerm(priors, side.spans)
 
 
 def _labels(curve: Term, side: RightSide) -> list[str]:

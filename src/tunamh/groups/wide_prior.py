@@ -78,7 +78,7 @@ def _law(base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre) -> N
     mixture, quadratic = base._prior.mixture, Quadratic(H, gradient, at)
     if isinstance(form, Scale):
         return InUnits.of(Scaled(form), mixture, at).law(mixture, quadratic)
-    return law_of(mixture, H, quadratic.moment)
+    return law_of(mixture, H, quadratic.moment, at)
 
 
 def _without_coefficients(prior: ReadyPrior) -> ReadyPrior:

@@ -34,7 +34,7 @@ def plot_smooths(
         The result of `tunamh.sample` for a formula with ``s(x)``, ``te(x, z)``, ``bs(x, df)``, ``ns(x, df)`` or
         ``poly(x, n)``.
     term : str, optional
-        One term, such as ``"s(x)"``. Default: all.
+        One term, such as ``"s(x)"``, or ``"sigma_s(x)"`` of ``predictors={"scale": "~ s(x)"}``. Default: all.
     ci_prob : float, optional
         The probability of the wide band. Default: that of ArviZ, 0.89.
     draws : int, optional
@@ -100,8 +100,7 @@ def _draw(ax: Any, curve: Curve, probability: float) -> None:
         ax.fill_between(curve.at, ends[:, 0], ends[:, 1], color=_COLOUR, alpha=alpha, lw=0)
     ax.plot(curve.at, curve.draws.mean(axis=0), color=_COLOUR, lw=1.6)
     ax.axhline(0.0, color="0.35", lw=0.8, ls="--", zorder=0)
-    what = "linear predictor" if curve.multiplied is None else f"slope of {curve.multiplied}"
-    ax.set(title=curve.title, xlabel=curve.column, ylabel=what)
+    ax.set(title=curve.title, xlabel=curve.column, ylabel=curve.what)
     ax.margins(x=0.01)
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -114,7 +113,7 @@ def _draw_surface(ax: Any, surface: DrawnSurface, probability: float) -> None:
     ax.contour(x, z, mean, levels=levels[::2], colors="0.25", linewidths=0.5)
     unsure = np.where(surface.told_from_zero(probability), np.nan, 1.0)
     ax.pcolormesh(x, z, unsure, cmap="gray", vmin=0.0, vmax=1.0, alpha=0.45, shading="nearest")
-    ax.figure.colorbar(filled, ax=ax, shrink=0.85, label="linear predictor")
+    ax.figure.colorbar(filled, ax=ax, shrink=0.85, label=surface.what)
     ax.set(title=surface.title, xlabel=surface.columns[0], ylabel=surface.columns[1])
 
 

@@ -94,9 +94,11 @@ def _draws_of(model: Any, n: int, rng: np.random.Generator) -> np.ndarray:
     """(draws, numbers), in the order of the model's variables."""
     base = model.base if isinstance(model, MixedModel) else model
     theta, scales = coefficients(base, n, rng)
-    parts = [theta]
+    parts, at = [theta], len(base.row_layout.names)
     for extra, laws in zip(base.row_layout.extras, base.row_layout.laws, strict=True):
-        parts.append(_parameter(base, theta, extra, laws, n, rng))
+        if at >= theta.shape[1]:
+            parts.append(_parameter(base, theta, extra, laws, n, rng))
+        at += extra.size
     own = np.concatenate(parts, axis=1)
     for one in base.recentred:  # priors of intercepts in predictors= are of a row whose columns have their means
         own = one.out(own)

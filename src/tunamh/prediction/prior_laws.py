@@ -28,8 +28,12 @@ from ..priors.mixtures import EACH, HORSESHOE, Mixture
 
 
 def coefficients(base: Any, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(draws, coefficients) of a regression's prior, and (draws, scales) of the unknown scales of curves and groups."""
-    own, names = base.coefficient_prior, base.row_layout.names
+    """(draws, coefficients) of a regression's prior, and (draws, scales) of the unknown scales of curves and groups.
+
+    Coefficients of further predictors are among them, where curves of these have unknown scales.
+    """
+    own = base.coefficient_prior if base.joint_prior is None else base.joint_prior
+    names = base.names[: len(own.flat)]
     if isinstance(own, ReadyCorrelated):
         return own.mean + np.linalg.solve(own.root, rng.standard_normal((len(own.mean), n))).T, np.empty((n, 0))
     if not isinstance(own, ReadyIndependent):

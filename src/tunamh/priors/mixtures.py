@@ -383,6 +383,22 @@ def by_shares(share: np.ndarray, labels: tuple[str, ...], scales: Sequence[Posit
     return draw_scales_by_shares, numbers, BY_SHARES, group, start, variables
 
 
+def grouped_scales(
+    coefficients: dict[str, Any], df: np.ndarray, width: np.ndarray, share: np.ndarray
+) -> tuple[Part, np.ndarray, int, np.ndarray]:
+    """The update of scales that belong to groups of coefficients, its numbers, arrangement and groups."""
+    group = np.argmax(share, axis=1)
+    return _grouped, _GROUPED.pack(df=df, width=width, group=group, **coefficients), GROUPED, group
+
+
+def summed_scales(
+    coefficients: dict[str, Any], df: np.ndarray, width: np.ndarray, share: np.ndarray
+) -> tuple[Part, np.ndarray, int, np.ndarray]:
+    """The same of coefficients whose precisions are sums over scales."""
+    numbers = SUMMED.pack(df=df, width=width, share=share, **coefficients)
+    return draw_scales_by_shares, numbers, BY_SHARES, np.argmax(share > 0, axis=1)
+
+
 def refuse_other_scales(name: str, scale: Any) -> None:
     """Scales are drawn in closed form given the coefficients, which these two laws allow."""
     if not isinstance(scale, HalfStudentT | HalfCauchy):

@@ -6,7 +6,7 @@ It is `Grouped` for some of the coefficients: ``c_j ~ N(0, sigma_g^2)``, ``sigma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -64,6 +64,14 @@ class WithSmooths(MixturePrior):
                 "beside s(x) only Normal and Flat priors are offered for other coefficients: say Normal(scale=...)."
             )
         return self.bind_beside(laws, mixed, self.columns or [str(j) for j in range(dim)])
+
+    def laws(self, dim: int) -> Laws:
+        """Those of coefficients without a scale; the others have placeholders as wide as their scales' prior."""
+        return self.others.laws(dim)
+
+    def of_predictor(self, name: str) -> WithSmooths:
+        """The same, of columns of a further predictor: its name is in front of the scales'."""
+        return replace(self, labels=tuple(f"{name} {label}" for label in self.labels))
 
     def _shares(self, dim: int) -> np.ndarray:
         """Of all classes: each has scales of its own."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..compiled import REASSOCIATE, Propose, fixed, helper, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
-from ..compiled.triangular import solve_lower, solve_upper
+from ..compiled.triangular import solve_upper
 from ..compiled.vector import copy_into, precision_under
 from .base import Proposal, ReadyProposal, Space
 from .nested_law import NestedLaw
@@ -60,38 +60,84 @@ _COOLED = 0.25  # tails of the likelihood may be heavier than those of ``f``
 _FARTHEST = 400.0  # of a log variance: beyond, it is no number to compute with
 
 
-@helper(fastmath=REASSOCIATE)
-def _factor(K, own, state, d):
-    """The lower factor of ``C + D^-1``, row by row; the logarithm of its determinant."""
-    total, variances = 0.0, state[d : d + own.scales]
-    for i in range(own.m):
-        for j in range(i + 1):
-            value = own.C[i, j]
-            if i == j:
+@helper
+def _factor(U, own, state, d):
+    """Fills the upper half of ``U`` so that ``U'U = C + D^-1``, row by row; the logarithm of its determinant.
+
+    Eight entries of a row side by side: their sums do not wait for each other, and lie in registers.
+    """
+    total, variances, m = 0.0, state[d : d + own.scales], own.m
+    C = own.C
+    for i in range(m):
+        j = i
+        while j + 8 <= m:
+            a0, a1, a2, a3 = C[i, j], C[i, j + 1], C[i, j + 2], C[i, j + 3]
+            a4, a5, a6, a7 = C[i, j + 4], C[i, j + 5], C[i, j + 6], C[i, j + 7]
+            if j == i:
+                a0 += precision_under(own.share, i, variances)
+            for k in range(i):
+                f = U[k, i]
+                a0 -= f * U[k, j]
+                a1 -= f * U[k, j + 1]
+                a2 -= f * U[k, j + 2]
+                a3 -= f * U[k, j + 3]
+                a4 -= f * U[k, j + 4]
+                a5 -= f * U[k, j + 5]
+                a6 -= f * U[k, j + 6]
+                a7 -= f * U[k, j + 7]
+            U[i, j], U[i, j + 1], U[i, j + 2], U[i, j + 3] = a0, a1, a2, a3
+            U[i, j + 4], U[i, j + 5], U[i, j + 6], U[i, j + 7] = a4, a5, a6, a7
+            j += 8
+        while j < m:
+            value = C[i, j]
+            if j == i:
                 value += precision_under(own.share, i, variances)
-            for k in range(j):
-                value -= K[i, k] * K[j, k]
-            K[i, j] = math.sqrt(value) if i == j else value / K[j, j]
-        total += math.log(K[i, i])
+            for k in range(i):
+                value -= U[k, i] * U[k, j]
+            U[i, j] = value
+            j += 1
+        root = math.sqrt(U[i, i])
+        U[i, i] = root
+        for j in range(i + 1, m):
+            U[i, j] /= root
+        total += math.log(root)
     return total
 
 
 @helper
-def _mean_of(K, mean, own):
+def _solve_transposed(U, x):
+    """With ``U'``."""
+    for k in range(x.size):
+        x[k] /= U[k, k]
+        for i in range(k + 1, x.size):
+            x[i] -= U[k, i] * x[k]
+
+
+@helper
+def _solve(U, x):
+    """With ``U``."""
+    for i in range(x.size - 1, -1, -1):
+        x[i] /= U[i, i]
+        for k in range(i):
+            x[k] -= U[k, i] * x[i]
+
+
+@helper
+def _mean_of(U, mean, own):
     copy_into(mean, own.moment)
-    solve_lower(K, mean)
-    solve_upper(K, mean)
+    _solve_transposed(U, mean)
+    _solve(U, mean)
 
 
 @helper(fastmath=REASSOCIATE)
-def _whitened(state, K, mean, own, z):
+def _whitened(state, U, mean, own, z):
     """``z`` of a state: of ``u`` first, then of ``a``."""
     m, n = own.m, own.n
     z[:] = 0.0
     for i in range(m):
         off = state[int(own.at_u[i])] - own.mean[i] - mean[i]
         for j in range(i + 1):
-            z[j] += K[i, j] * off
+            z[j] += U[j, i] * off
     for i in range(n):
         off = state[int(own.at_a[i])] - own.c[i]
         for j in range(m):
@@ -101,11 +147,11 @@ def _whitened(state, K, mean, own, z):
 
 
 @helper(fastmath=REASSOCIATE)
-def _unwhitened(z, K, mean, own, state):
+def _unwhitened(z, U, mean, own, state):
     """Fills the parameters of a state; ``z`` is used up."""
     m, n = own.m, own.n
     u, a = z[:m], z[m:]
-    solve_upper(K, u)
+    _solve(U, u)
     solve_upper(own.root, a)
     for i in range(m):
         u[i] += mean[i]
@@ -128,11 +174,11 @@ def _scales_log_density(state, tables, d):
 
 
 @helper
-def _log_f(state, K, mean, z, own, tables, d):
+def _log_f(state, U, mean, z, own, tables, d):
     """``log f`` up to a constant; leaves the factor, the mean and ``z`` of the state behind."""
-    total = _factor(K, own, state, d) + _scales_log_density(state, tables, d)
-    _mean_of(K, mean, own)
-    _whitened(state, K, mean, own, z)
+    total = _factor(U, own, state, d) + _scales_log_density(state, tables, d)
+    _mean_of(U, mean, own)
+    _whitened(state, U, mean, own, z)
     for j in range(d):
         total -= 0.5 * z[j] * z[j]
     return total
@@ -165,8 +211,8 @@ def _dilated(rng, here, there, own, tables, d):
                 return -np.inf
     if own.cooled == 0.0:
         return count * s
-    K, mean, z = np.empty((own.m, own.m)), np.empty(own.m), np.empty(d)
-    rise = _log_f(there, K, mean, z, own, tables, d) - _log_f(here, K, mean, z, own, tables, d)
+    U, mean, z = np.empty((own.m, own.m)), np.empty(own.m), np.empty(d)
+    rise = _log_f(there, U, mean, z, own, tables, d) - _log_f(here, U, mean, z, own, tables, d)
     if not abs(rise) < np.inf or not math.log(1.0 - rng.random()) < own.cooled * rise + count * s:
         return -np.inf  # it stays
     return -own.cooled * rise
@@ -224,10 +270,10 @@ def _nested(rng, here, there, own, tables):
     u = rng.random()
     if u < _DILATED_SHARE:
         return _dilated(rng, here, there, own, tables, d)
-    K, mean, z = np.empty((m, m)), np.empty(m), np.empty(d)
-    log_f = _factor(K, own, here, d)
-    _mean_of(K, mean, own)
-    _whitened(here, K, mean, own, z)
+    U, mean, z = np.empty((m, m)), np.empty(m), np.empty(d)
+    log_f = _factor(U, own, here, d)
+    _mean_of(U, mean, own)
+    _whitened(here, U, mean, own, z)
     kept = u < _DILATED_SHARE + _KEPT_SHARE
     innovation = own.innovation * rng.random() if kept else own.innovation
     rho, squares = math.sqrt(max(0.0, 1.0 - innovation * innovation)), 0.0
@@ -246,9 +292,9 @@ def _nested(rng, here, there, own, tables):
                 return -np.inf
             there[d + g] = math.exp(new)
         log_f += _scales_log_density(here, tables, d) - _scales_log_density(there, tables, d)
-        log_f -= _factor(K, own, there, d)
-        _mean_of(K, mean, own)
-    _unwhitened(z, K, mean, own, there)
+        log_f -= _factor(U, own, there, d)
+        _mean_of(U, mean, own)
+    _unwhitened(z, U, mean, own, there)
     log_f += 0.5 * squares
     return log_f if abs(log_f) < np.inf else -np.inf  # without a factor in either state it is no move
 

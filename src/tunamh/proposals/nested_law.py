@@ -25,6 +25,7 @@ _REACH = 90.0  # of log variances about the prior's width, beyond which nothing 
 _CORE, _TAIL = 8.0, 20.0  # below the largest log density: where nodes lie densely, where the tables end
 _MOST_GAIN = 1e9  # of the log density by large scales, along any direction: tables need finite numbers
 _NODES_CORE, _NODES_TAIL = 65, 16  # in all, and in each tail
+_ROUNDING = 1e-9  # of the largest curvature
 
 
 class ScalePrior(NamedTuple):
@@ -39,12 +40,22 @@ class ScalePrior(NamedTuple):
         return 0.5 * lam - 0.5 * (df + 1.0) * np.logaddexp(0.0, lam - np.log(df * width**2))
 
 
-def _not_negative(C: np.ndarray) -> np.ndarray:
-    """The nearest matrix that is not negative in any direction: any will do for proposals, and has a factor."""
+def _not_negative(C: np.ndarray, k: np.ndarray, about: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The quadratic ``u'Cu / 2 - k.u``, which falls in no direction: any will do for proposals.
+
+    A curvature that is negative by more than rounding, of rows whose energies are not convex, says that nothing is
+    known of those that are as small. There the slope ``s`` at ``about`` stays, and the curvature is ``s^2`` at least,
+    so that the quadratic gains no more than 1/2 along it: large scales would gain without end else.
+    """
     values, vectors = np.linalg.eigh(C)
     if values[0] >= 0:
-        return C
-    return (vectors * np.maximum(values, 1e-12 * values[-1])) @ vectors.T
+        return C, k
+    if values[0] > -_ROUNDING * values[-1]:
+        return (vectors * np.maximum(values, 1e-12 * values[-1])) @ vectors.T, k
+    slopes = vectors.T @ (C @ about - k)
+    bent = np.where(values > -values[0], values, np.maximum(np.abs(values), slopes**2))
+    bent = np.maximum(bent, 1e-12 * bent[-1])
+    return (vectors * bent) @ vectors.T, k + (vectors * (bent - values)) @ (vectors.T @ about)
 
 
 class OfOne(NamedTuple):
@@ -59,10 +70,18 @@ class NestedLaw:
     """``hessian`` and ``moment`` say ``Q = theta'H theta / 2 - moment.theta``, with the fixed normal priors.
 
     ``share`` (parameters, scales): the prior precision of a parameter is the sum of ``share / v``. Without a share it
-    has a fixed prior. ``mean`` are prior means.
+    has a fixed prior. ``mean`` are prior means. ``about`` is where the quadratic is known best.
     """
 
-    def __init__(self, hessian: np.ndarray, moment: np.ndarray, share: np.ndarray, mean: np.ndarray, prior: ScalePrior):
+    def __init__(
+        self,
+        hessian: np.ndarray,
+        moment: np.ndarray,
+        share: np.ndarray,
+        mean: np.ndarray,
+        prior: ScalePrior,
+        about: np.ndarray | None = None,
+    ):
         scaled = (share > 0).any(axis=1)
         self.at_u, self.at_a = np.flatnonzero(scaled), np.flatnonzero(~scaled)
         self.share, self.mean, self.prior = share[self.at_u], mean[self.at_u], prior
@@ -73,7 +92,8 @@ class NestedLaw:
         solved = np.linalg.solve(A, np.column_stack([B, moment[a]])) if len(a) else np.empty((0, len(u) + 1))
         self.W, self.c = solved[:, :-1], solved[:, -1]
         C = hessian[np.ix_(u, u)] - B.T @ self.W
-        self.C, self.k = _not_negative(0.5 * (C + C.T)), moment[u] - B.T @ self.c
+        best = np.zeros(len(u)) if about is None else about[u] - self.mean
+        self.C, self.k = _not_negative(0.5 * (C + C.T), moment[u] - B.T @ self.c, best)
         self.scales = len(prior.df)
         self.lam, self.spread = np.log(prior.width**2), np.ones(self.scales)
 

@@ -76,6 +76,6 @@ def _picture(curve: Curve, level: float, low: float, high: float) -> CurvePictur
         f'aria-hidden="true">{lines}{"".join(bands)}<polyline class="mean" points="{mean}"/></svg>'
     )
     note = f"over {curve.column}; " + (
-        "the change of the linear predictor" if curve.multiplied is None else f"the slope of {curve.multiplied}"
+        f"the change of the {curve.what}" if curve.multiplied is None else f"the {curve.what}"
     )
     return CurvePicture(curve.title, note, svg, axis.labels, [(y(tick), tick_text(tick, step)) for tick in ticks])

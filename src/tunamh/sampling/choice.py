@@ -285,6 +285,12 @@ def _nested(target: ExaminedTarget) -> Choice | None:
 
 def _across_modes(target: ExaminedTarget) -> Choice:
     """Several modes: proposals from the mixture of their Laplace laws, decided on all rows."""
+    if target._prior.mixture is not None:
+        raise NotApplicable(
+            f"the posterior has {len(target.modes)} modes, and under a prior with unknown scales (curves, Ridge, "
+            "Grouped, Horseshoe) chains do not move between modes: give priors that tell them apart, or curves without "
+            "an unknown scale, bs(x, df)."
+        )
     proposal = AcrossModes.of(target.modes)
     return _joint(
         target,

@@ -13,7 +13,7 @@ from ..compiled import Part
 from ..errors import NotApplicable
 from ..priors import Flat, Prior, ReadyPrior, as_prior
 from ..priors.laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready
-from ..priors.mixtures import mixture_of_laws
+from ..priors.mixtures import ReadyMixture, mixture_of_laws
 from ..process.stages import announce
 from ..rows.packing import ROW
 from .base import Expansion, PackedRows, checked_temper
@@ -33,6 +33,7 @@ from .expansion.taylor import TaylorTarget
 from .families import BaseFamily
 from .families.multi_predictor import MultiPredictorLikelihood
 from .families.registry import as_family
+from .further_curves import joint_prior, potential
 from .glm_rows import own_numbers
 from .normalised.likelihood import log_likelihood
 from .normalised.prior_density import log_prior_at, refuse_without_density
@@ -146,15 +147,15 @@ class GLM(Regression):
         if recentred:
             row_layout = row_layout._replace(start=_recentred_out(np.asarray(row_layout.start), recentred))
         observations, row_family, names = row_layout[:3]
-        design, form = observations.design, row_layout.form
+        design = observations.design
         several = isinstance(row_family, MultiPredictorLikelihood)
         if rows.factor_names and isinstance(prior, Prior) and prior.by_position:
             refuse_positions(X, rows)
         prior = as_prior(prior, names)
-        ready = coefficient_prior = prior.bind(len(names))
-        refuse_unproved(row_layout, ready)
-        if form is not None:
-            ready = closed_form(form, ready, list(row_layout.laws), np.asarray(row_layout.start))
+        coefficient_prior = prior.bind(len(names))
+        refuse_unproved(row_layout, coefficient_prior)
+        joint = joint_prior(coefficient_prior, row_layout, rows)
+        ready = potential(coefficient_prior, joint, row_layout)
         labels = [label for extra in row_layout.extras for label in extra.labels or (extra.name,)]
         self._settle(
             user_family=given,
@@ -169,6 +170,7 @@ class GLM(Regression):
             own_bounds=not type(given).__module__.startswith("tunamh."),
             y_column=design.numbers.width,
             coefficient_prior=coefficient_prior,
+            joint_prior=joint,
         )
         bound_column, parts = ROW.places(width=self.y_column).bound, self.parts_with(*self.terms.plain_parts)
         super().__init__(
@@ -193,6 +195,9 @@ class GLM(Regression):
 
     recentred: list[Recentred]
     coefficient_prior: ReadyPrior
+
+    joint_prior: ReadyMixture | None = None
+    """The prior of the coefficients and of the columns of further predictors, where curves of these have scales."""
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
         """Return all compiled functions that a chain of this regression needs.

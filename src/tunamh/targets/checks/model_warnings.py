@@ -11,7 +11,7 @@ import numpy as np
 from ..._linear import SMALLEST_CURVATURE, scaled_eigen
 from ...tables.frames import column_names
 from ..search.newton import Mode, find_modes
-from ..search.spread_starts import scales, wide_mode
+from ..search.spread_starts import of_curves, scales, wide_mode
 
 if TYPE_CHECKING:
     from ..expansion.taylor import TaylorTarget
@@ -75,7 +75,7 @@ def _of_far_priors(target: GLM) -> Iterator[str]:
     begin, off = np.asarray(target.row_layout.start), scales(target)
     with np.errstate(all="ignore"):
         alone = wide_mode(target.sample_of(_FEW_ROWS, seed=6), target.modes[0].point)
-    z = np.zeros(target.dim) if alone is None else (alone - begin) / off
+    z = np.zeros(target.dim) if alone is None else np.where(of_curves(target), 0.0, (alone - begin) / off)
     for at in np.flatnonzero(np.abs(z) > _FAR_FROM_PRIOR)[:1]:
         name = target.names[at]
         predictor = next(e.name for e, last in _ends(target) if at < last)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -51,6 +52,12 @@ class Form(ABC):
         found = list(names)
         for at, name in zip([*self.coefficients_at, *self.extra_at], names, strict=True):
             found[at] = name
+        return found
+
+    def taking(self, more: int) -> Self:
+        """The same form, of which the first ``more`` extras count as coefficients: they are walked as they are."""
+        found = copy(self)
+        found.coefficients += more
         return found
 
     @abstractmethod

@@ -31,6 +31,11 @@ def refuse_without_density(target: Any) -> None:
             "the evidence of hazards in pieces, and of rows that come under observation late, is not offered: "
             "tunamh.compare says which model predicts better. Weibull() and LogNormal() have their evidence."
         )
+    if target.joint_prior is not None:
+        raise NotApplicable(
+            "the evidence is not offered for curves in a further predictor or in a model that is not linear. "
+            "tunamh.compare says which model predicts better."
+        )
     if isinstance(own, ReadyIndependent):
         fixed = _fixed(own)
         kept = [name for name, one in zip(names, fixed, strict=True) if one]

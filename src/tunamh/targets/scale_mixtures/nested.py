@@ -35,8 +35,17 @@ _NEAR = 0.3  # of a change of log variances, and of a mean in posterior standard
 _FAR = 2.0  # of the mean: farther than the quadratic is to be trusted
 
 
-def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray, mean: np.ndarray | None = None) -> NestedLaw:
-    """With the fixed normal priors of parameters that have no scale; ``mean`` are prior means in other coordinates."""
+def law_of(
+    mixture: Mixture,
+    hessian: np.ndarray,
+    moment: np.ndarray,
+    about: np.ndarray,
+    mean: np.ndarray | None = None,
+) -> NestedLaw:
+    """With the fixed normal priors of parameters that have no scale; ``mean`` are prior means in other coordinates.
+
+    ``about`` is the centre of the quadratic.
+    """
     mixed, fixed_variance = mixture.mixed, mixture.fixed_variance
     mean = mixture.mean if mean is None else mean
     precision = np.where(mixed | ~np.isfinite(fixed_variance), 0.0, 1.0 / fixed_variance)
@@ -48,6 +57,7 @@ def law_of(mixture: Mixture, hessian: np.ndarray, moment: np.ndarray, mean: np.n
             mixture.shares,
             mean,
             ScalePrior(own.df, own.width),
+            about,
         )
     except np.linalg.LinAlgError:
         raise NotApplicable("the rows' quadratic is not positive definite in parameters without scales") from None
@@ -84,8 +94,8 @@ class InUnits(NamedTuple):
         H[tau_at, tau_at] += power / self.tau**2
         g[tau_at] -= power / self.tau
         H = J.T @ H @ J
-        moment = H @ np.linalg.solve(J, rows.centre) - J.T @ g
-        return law_of(mixture, H, moment, np.zeros(len(self.at)))
+        centre = np.linalg.solve(J, rows.centre)
+        return law_of(mixture, H, H @ centre - J.T @ g, centre, np.zeros(len(self.at)))
 
     def theta(self, found: np.ndarray) -> np.ndarray:
         return self.jacobian @ found
@@ -163,11 +173,20 @@ def _at(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[NestedLaw
     if isinstance(form, Scale):
         own = InUnits.of(Scaled(form), prior.mixture, centre)
         return own.law(prior.mixture, rows), own.theta
-    return law_of(prior.mixture, H, rows.moment), lambda found: found
+    return law_of(prior.mixture, H, rows.moment, centre), lambda found: found
 
 
 class NestedTarget(GivenScalesTarget):
     """An expansion of a regression whose chain proposes the scales of the prior with the coefficients."""
+
+    @property
+    def spread(self) -> float:  # type: ignore[override]
+        """Of the starts, beside the posterior at wide scales.
+
+        Curves in several predictors have many coefficients. Independent proposals hardly leave a start that is twice as
+        wide in all of them, and warm-up would learn from there that steps must be short.
+        """
+        return 2.0 if self.base.joint_prior is None else 1.0  # type: ignore[attr-defined]
 
     def foreseen_acceptance(self, regression: Any) -> float:
         """How often independent proposals would be accepted, from a few of them and one pass over the rows.
@@ -207,7 +226,7 @@ class NestedTarget(GivenScalesTarget):
         mixture: Mixture, numbers: dict[str, Any], rows: Quadratic, scaled: Scaled | None, *, screened: bool = True
     ) -> tuple[Part, np.ndarray]:
         if scaled is None:
-            return nested, knobs_of(law_of(mixture, rows.hessian, rows.moment), screened=screened)
+            return nested, knobs_of(law_of(mixture, rows.hessian, rows.moment, rows.centre), screened=screened)
         own = InUnits.of(scaled, mixture, rows.centre)
         return nested, knobs_of(own.law(mixture, rows), screened=screened, **own.knobs)
 

@@ -51,17 +51,26 @@ def _intercepts(target: GLM) -> np.ndarray:
     return np.concatenate(found)
 
 
+def of_curves(target: GLM) -> np.ndarray:
+    """Which parameters are coefficients of curves, whose prior's width is no matter of units."""
+    joint = target.joint_prior
+    return np.zeros(target.dim, bool) if joint is None else joint.scales.mixed
+
+
 def wide_mode(target: GLM, known: np.ndarray) -> np.ndarray | None:
     """The mode of these rows under priors that are far wider, where the rows say that it is lower than ``known``.
 
     A lower point may be far away, and hard to find: descents begin at the lowest of starts that are spread as widely.
     """
-    laws = [one._replace(scale=_WIDER * one.scale) for one in target.row_layout.laws]
+    curved, sizes = of_curves(target), [one.size for one in target.row_layout.extras]
+    wider = np.split(np.where(curved, 1.0, _WIDER), np.cumsum(sizes)[:-1])
+    laws = [one._replace(scale=by * one.scale) for one, by in zip(target.row_layout.laws, wider, strict=True)]
     form, start = target.row_layout.form, np.asarray(target.row_layout.start)
     assert form is not None
     wide = target._with(_prior=closed_form(form, target.coefficient_prior, laws, start), known_columns=target.columns)
     z = np.random.default_rng(1).standard_normal((_STARTS, target.dim)) * np.where(_intercepts(target), 1.0, _SLOPES)
-    spread = np.geomspace(0.1, 0.1 * _WIDER, _STARTS)[:, None] * z * scales(target)
+    far = np.where(curved, 1.0, np.geomspace(0.1, 0.1 * _WIDER, _STARTS)[:, None])
+    spread = far * z * scales(target)
     starts = np.concatenate([known[None, :], start + spread])
     energies = wide.energies_at(starts)
     order = [0, *(k for k in np.argsort(energies)[:_DESCENTS] if k != 0 and np.isfinite(energies[k]))]

@@ -93,10 +93,14 @@ def further_sides(predictors: Any) -> dict[str, Terms]:
 
 
 class RowsOf(NamedTuple):
-    """Rows without missing values, and what was given beside as arrays."""
+    """Rows without missing values, and what was given beside as arrays.
+
+    ``known`` are levels of factors, by the factor's text, that keep their order; new ones come behind them.
+    """
 
     complete: CompleteRows
     arrays: dict[str, Any]
+    known: Mapping[str, Sequence[str]] = {}  # noqa: RUF012 - nobody writes to it
 
     @property
     def dropped(self) -> int:

@@ -322,7 +322,6 @@ def test_offsets_weights_and_missing_values(tmp_path):
     ("formula", "family", "match"),
     [
         ("late ~ scale(a)", tunamh.Logistic(), "needs numbers from all rows"),
-        ("late ~ a + (1 | carrier)", tunamh.Logistic(), "group effects need all rows"),
         ("late ~ a:carrier:C(late)", tunamh.Logistic(), "products of factors"),
         ("a ~ b", tunamh.StudentT(), "an unknown scale|several modes"),
         ("late ~ a", None, "need a family"),

@@ -75,9 +75,11 @@ def refuse_arrays(asked: Read) -> None:
 def regression_of_groups(opened: OpenedRows, tables: InPieces, asked: Read, how: ModelAsked) -> MixedModel:
     """The target of a formula with groups, all set up."""
     assert tables.cache is not None
-    may_be_held(asked, tables)
+    size = 8 * len(asked.names)  # of a row, as its columns are joined
+    given: Any = tables
+    may_be_held(asked, given, size)
     rows = all_rows(opened.folder, opened.ids, opened.rules, opened.how, tables.executor)
-    with large_arrays_in(folder_of(asked, tables)):
+    with large_arrays_in(folder_of(asked, given, size)):
         model, target = _target(opened.folder, rows, asked, how, tables.cache)
     _refuse_own(target.base)
     date, start = _start(opened.folder, target.fingerprint)
@@ -191,9 +193,7 @@ def _told(ids: list[PieceId], rows: AllRows, journal: Journal, date: str | None)
     return f"{told}; set up afresh" if date is None else f"{told}; set up from the effects of {date}"
 
 
-def _entry(
-    target: Any, ids: list[PieceId], rows: AllRows, model: FormulaModel, date: str | None
-) -> dict[str, Any]:
+def _entry(target: Any, ids: list[PieceId], rows: AllRows, model: FormulaModel, date: str | None) -> dict[str, Any]:
     names, mean, sd = _gaussian(target, model)
     today = dt.date.today().isoformat()
     return {

@@ -100,7 +100,7 @@ class RowsOf(NamedTuple):
 
     complete: CompleteRows
     arrays: dict[str, Any]
-    known: Mapping[str, Sequence[str]] = {}  # noqa: RUF012 - nobody writes to it
+    known: Mapping[str, Sequence[str]] = {}
 
     @property
     def dropped(self) -> int:

@@ -168,14 +168,17 @@ def needs_rows_at_hand(asked: Read) -> str | None:
     return "arrays beside a formula" if asked.arrays else None
 
 
-def may_be_held(asked: Read, tables: Tables) -> bool:
-    """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not."""
-    return fits(tables, asked.names, **_sizes(asked), needed_by=needs_rows_at_hand(asked))
+def may_be_held(asked: Read, tables: Tables, as_read: int | None = None) -> bool:
+    """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not.
+
+    ``as_read`` are the bytes of the columns of a row; None: a block is read to see.
+    """
+    return fits(tables, asked.names, **_sizes(asked), needed_by=needs_rows_at_hand(asked), as_read=as_read)
 
 
-def folder_of(asked: Read, tables: Tables) -> str | None:
+def folder_of(asked: Read, tables: Tables, as_read: int | None = None) -> str | None:
     """Of the large arrays of a model with groups, if they do not fit into memory."""
-    return folder_of_rows(tables, asked.names, **_sizes(asked))
+    return folder_of_rows(tables, asked.names, **_sizes(asked), as_read=as_read)
 
 
 def _sizes(asked: Read) -> dict[str, int]:

@@ -41,7 +41,7 @@ def ended(model: Any) -> Ended:
     first = model.to_user(_state(model, laplace.at.common, laplace.scales, effects))[: len(at) - n]
     learned = None
     if model.learned is not None and model.learned.at is not None:
-        learned = model.to_user(_state(model, *model.learned.at, effects))[: len(at) - n]
+        learned = model.to_user(_state(model, model.learned.at.common, model.learned.at.scales, effects))[: len(at) - n]
     return Ended(shared_names(model), first, learned, model.effect_labels, at[len(at) - n :])
 
 

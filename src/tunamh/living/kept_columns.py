@@ -1,4 +1,4 @@
-"""Columns of a piece as they are kept for models that need all rows: every value, in as few bytes as hold it exactly."""
+"""Columns of a piece, kept for models that need all rows: every value, in as few bytes as hold it exactly."""
 
 from __future__ import annotations
 

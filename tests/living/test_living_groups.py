@@ -15,6 +15,8 @@ from scipy import stats
 
 import tunamh
 from tunamh.formula import living_rows
+from tunamh.formula.living_looks import LivingPiece
+from tunamh.formula.parser import parse_expression
 from tunamh.living import cache as caches
 from tunamh.living.kept_columns import as_record, column_of, has_columns, there
 from tunamh.living.records import as_bytes, from_bytes
@@ -232,6 +234,31 @@ def test_rows_keep_their_numbers_for_questions_about_the_data(tmp_path):
     opened = tunamh.open_rows(str(tmp_path / "*.parquet"), cache=tmp_path / "cache.tunamh")
     found = tunamh.influence(result, opened, rows=200, rng=1)
     assert (stays & ~lacking)[found["row"]].all()
+
+
+class PieceInParts:
+    """A large row group, which is read as several tables."""
+
+    place = "somewhere"
+
+    def tables(self, columns):
+        for part in ([1.0, None, -5.0, 2.0], [-5.0, 3.0], [None, 4.0]):
+            yield pa.table({"a": pa.array(part, pa.float64()), "g": [str(value) for value in part]}).select(columns)
+
+
+def test_a_piece_that_is_read_in_parts():
+    how = LivingPiece(("a", "g"), (parse_expression("a < 0"),))
+    record = living_rows._ReadColumns(how)(PieceInParts())
+    assert {name: record.words[name] for name in ("n", "lost", "forgotten", "holes")} == {
+        "n": 4,
+        "lost": 2,
+        "forgotten": 2,
+        "holes": {"a": 2},
+    }
+    np.testing.assert_array_equal(np.flatnonzero(there(record)), [0, 3, 5, 7])
+    np.testing.assert_array_equal(column_of(record, 0).values, [1, 2, 3, 4])
+    names = column_of(record, 1)
+    assert [names.levels[code] for code in names.codes] == ["1.0", "2.0", "3.0", "4.0"]
 
 
 # ------------------------------------------------------------------------------------------------------------ kills

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables.columns import Column, Factor, Numbers
+from ..tables.columns import Column, Factor, Numbers, squares
 from .errors import FormulaError, listed
 from .functions import ELEMENTWISE, LEARNED, apply_learned
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, spine
@@ -55,6 +55,9 @@ class Values:
 
     def numbers(self, node: Node) -> np.ndarray:
         """One finite number per row."""
+        known = self.variables[node.name] if isinstance(node, Name) else None
+        if isinstance(known, Numbers) and known.values.dtype == np.float64 and np.isfinite(squares(known.values)):
+            return np.broadcast_to(known.values, (self.n_rows,))
         with np.errstate(all="ignore"):
             found = np.broadcast_to(np.asarray(self._number(node), dtype=np.float64), (self.n_rows,))
         wrong = ~np.isfinite(found)

@@ -56,7 +56,7 @@ class Values:
     def numbers(self, node: Node) -> np.ndarray:
         """One finite number per row."""
         known = self.variables[node.name] if isinstance(node, Name) else None
-        if isinstance(known, Numbers) and known.values.dtype == np.float64 and np.isfinite(squares(known.values)):
+        if isinstance(known, Numbers) and _is_vector(known.values) and np.isfinite(squares(known.values)):
             return np.broadcast_to(known.values, (self.n_rows,))
         with np.errstate(all="ignore"):
             found = np.broadcast_to(np.asarray(self._number(node), dtype=np.float64), (self.n_rows,))
@@ -131,6 +131,10 @@ class Values:
     def _categorical(self, node: Call) -> Factor:
         argument = only_argument(node, named=("ref",))
         return as_factor(self.value(argument), str(argument))
+
+
+def _is_vector(values: np.ndarray) -> bool:
+    return values.dtype == np.float64 and values.ndim == 1
 
 
 def only_argument(node: Call, named: tuple[str, ...] = ()) -> Node:

@@ -214,7 +214,9 @@ def second_look_at_once(terms: Terms, first: FirstLook, values: Values) -> Secon
     side = RightSide(terms, first.levels, {})
     if any(len(block.factors) > 1 for block in side.blocks):
         return None
-    return SecondLook({}, {_numbers_of(one): Moments.of(side.multiplier(one, values)) for one in side.blocks if one.numbers}, {})
+    return SecondLook(
+        {}, {_numbers_of(one): Moments.of(side.multiplier(one, values)) for one in side.blocks if one.numbers}, {}
+    )
 
 
 def _numbers_of(block: Block) -> str:

@@ -56,8 +56,8 @@ class Values:
     def numbers(self, node: Node) -> np.ndarray:
         """One finite number per row."""
         known = self.variables[node.name] if isinstance(node, Name) else None
-        if isinstance(known, Numbers) and _is_vector(known.values) and np.isfinite(squares(known.values)):
-            return np.broadcast_to(known.values, (self.n_rows,))
+        if isinstance(known, Numbers) and self._is_usable(known.values):
+            return known.values
         with np.errstate(all="ignore"):
             found = np.broadcast_to(np.asarray(self._number(node), dtype=np.float64), (self.n_rows,))
         wrong = ~np.isfinite(found)
@@ -73,6 +73,9 @@ class Values:
             instead = ": log1p(x) is log(1 + x), and allows zeros" if logarithm else ""
             raise FormulaError(f"{node} is not a finite number in row {self.row(row)}{where}{instead}.")
         return found
+
+    def _is_usable(self, values: np.ndarray) -> bool:
+        return values.dtype == np.float64 and values.shape == (self.n_rows,) and bool(np.isfinite(squares(values)))
 
     def _number(self, node: Node) -> Any:
         if isinstance(node, Number):
@@ -131,10 +134,6 @@ class Values:
     def _categorical(self, node: Call) -> Factor:
         argument = only_argument(node, named=("ref",))
         return as_factor(self.value(argument), str(argument))
-
-
-def _is_vector(values: np.ndarray) -> bool:
-    return values.dtype == np.float64 and values.ndim == 1
 
 
 def only_argument(node: Call, named: tuple[str, ...] = ()) -> Node:

@@ -21,8 +21,8 @@ from ..targets.expansion.one_predictor import OnePredictor
 from ..targets.expansion.taylor import TaylorTarget
 from ..targets.glm import GLM
 from ..targets.layouts import ROW
-from ..targets.search.newton import Mode, look
 from ..targets.observations.packing import Packing
+from ..targets.search.newton import Mode, look
 from .cache import ModelFolder
 from .centre import Centre
 from .kept_rows import KeptRows

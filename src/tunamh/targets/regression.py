@@ -133,7 +133,14 @@ class Regression(Target):
     def on_observations(self, observations: Observations, **changes: Any) -> Self:
         """Return the same regression of other observations."""
         return self._with(
-            **{"observations": observations, "n_rows": observations.n_rows, "kept": None, "grown": None, **changes}
+            **{
+                "observations": observations,
+                "n_rows": observations.n_rows,
+                "kept": None,
+                "grown": None,
+                "_samples_ahead": [],  # those are of the other rows
+                **changes,
+            }
         )
 
     def on_rows(self, index: np.ndarray) -> Self:
@@ -174,8 +181,11 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """Return the same regression with what is known of its columns, so that they need not be examined again."""
-        return self._with(known_columns=self.columns)
+        """Return the same regression with what is known of its columns, so that they need not be examined again.
+
+        Samples that came with those of the columns come along.
+        """
+        return self._with(known_columns=self.columns, _samples_ahead=self._samples_ahead)
 
     @cached_property
     def _samples_ahead(self) -> list[Sample]:

@@ -15,7 +15,7 @@ from ..rows.executors import in_order
 from ..rows.packing import packed_rows
 from ..rows.passes import with_progress
 from ..targets.expansion.bounds import ladder_of
-from ..targets.expansion.foreseen import ROWS_OF_A_PIECE, TIMES, foreseen_rows, why_move
+from ..targets.expansion.foreseen import ROWS_OF_A_PIECE, TIMES, foreseen_rows, why_move, why_move_in_files
 from ..targets.expansion.kept import Filled, KeptExpansion, kept_expansion, kept_target
 from ..targets.expansion.one_predictor import OnePredictor
 from ..targets.expansion.taylor import TaylorTarget
@@ -157,6 +157,9 @@ class Night:
                 self.base.observations.design.numbers,
             )
             why = why_move(now, fresh, sums.n_rows, centre.rows)
+            if moved is None:
+                kept = sum(len(piece.rows) for piece in pieces)
+                why = why_move_in_files(now, fresh, sums.n_rows, centre.rows, kept)
             if why is None or tried == _MOST_CENTRES - 1:
                 break
             moved = moved or why

@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := benchmarks/.peers-venv
 
-.PHONY: help demo test test-fast exactness check shape docs package bench reproduce clean
+.PHONY: help demo test test-long test-fast exactness check shape docs package bench reproduce clean
 
 help:
 	@echo "make demo    a million rows, sampled exactly in seconds: table and picture in demo/"
 	@echo "make test    the test suite"
-	@echo "make test-fast  the quick tests of it"
+	@echo "make test-long  further tests: calibration over many data sets, compiling from nothing, killed processes"
+	@echo "make test-fast  the quick tests of the suite"
 	@echo "make exactness  every family in every kernel, an hour: the tables of docs/exact.md;"
 	@echo "                POSTERIORDB=path: also against the reference draws in that copy of posteriordb"
 	@echo "make check   linters, types, import rules"
@@ -31,7 +32,10 @@ demo: $(VENV)/installed
 	$(BIN)/tunamh demo
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long"
+
+test-long: $(VENV)/installed
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 
 test-fast: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"

@@ -271,11 +271,11 @@ def weak_cells(name: str, ours: dict) -> list[str]:
 def long_sentence(found: dict) -> str:
     minutes, seconds = divmod(found["seconds"], 60)
     return (
-        f"A multilevel logit of {found['rows']:,} rows in {found['groups']:,} groups, ten columns: "
-        f"{found['min_ess']:,.0f} effective\ndraws of the worst of all parameters took {minutes:.0f} minutes "
-        f"{seconds:.0f} seconds of wall-clock time, from the arrays to the result.\nSet-up took "
-        f"{found['setup_seconds']:.1f} of these seconds. (4 chains of {found['draws_per_chain']:,} draws after 1,000 "
-        f"of warm-up each, on two shared cores.)\n"
+        f"A multilevel logit has {found['rows']:,} rows, {found['groups']:,} groups and ten columns. From the arrays "
+        f"to a result with {found['min_ess']:,.0f} effective\ndraws of the worst parameter, it takes {minutes:.0f} "
+        f"minutes and {seconds:.0f} seconds of wall-clock time.\nThe set-up takes {found['setup_seconds']:.1f} of "
+        f"these seconds. (There are 4 chains of {found['draws_per_chain']:,} draws, after 1,000 of warm-up each, on "
+        "two shared cores.)\n"
         "The time of a shorter run, made first to find the number of draws, is not counted."
     )
 

@@ -133,8 +133,8 @@ def demo_regression() -> str:
     r = results("regression")
     return (
         f"`make demo`, two cores ({r['machine']}, {r['date']}): {r['rows']:,} rows, {r['columns']} columns, set-up "
-        f"{r['setup']:.1f} s, then {r['draws']:,}\ndraws worth {r['effective']:,.0f} independent ones in "
-        f"{r['sampling']:.2f} s. All of these draws together looked at\n{r['rows_touched']:,.0f} rows: "
+        f"{r['setup']:.1f} s, then {r['draws']:,}\ndraws ({r['effective']:,.0f} effective draws) in "
+        f"{r['sampling']:.2f} s. All of these draws together read\n{r['rows_touched']:,.0f} rows: "
         f"{r['rows_touched'] / r['rows']:.3f} passes over the data."
     )
 
@@ -196,7 +196,7 @@ def first_minute() -> str:
         compiling = sum(own for own, _ in functions.values())
         seconds = [first["import"][1], first["call"][1], compiling, found["again"]["call"][1]]
         rows.append([name, *(f"{value:.1f}" for value in seconds), str(len(functions))])
-    columns = ["seconds of the processor", "import", "first call", "of it compiling", "next call", "functions compiled"]
+    columns = ["CPU seconds", "import", "first call", "of it compiling", "next call", "functions compiled"]
     return f"(`benchmarks/first_minute.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
@@ -213,8 +213,9 @@ def effects() -> str:
         ]
         for one in report["questions"]
     ]
-    columns = ["question", "seconds", "seconds by a pass per draw", "stated error (sd)", "true error (sd)"]
-    told = f"{report['rows']:,} rows x {report['columns']}; the fit took {report['fit']:.1f} s of the processor"
+    columns = ["question", "seconds", "seconds, if every draw read all rows"]
+    columns += ["reported error (posterior sd)", "true error (posterior sd)"]
+    told = f"{report['rows']:,} rows x {report['columns']}; the fit took {report['fit']:.1f} CPU seconds"
     return f"({told}; `benchmarks/effects.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
@@ -236,10 +237,24 @@ def gpu() -> str:
     return markdown(["rows", "one gradient", *report["columns"], "tunamh, one core", "x the best"], rows)
 
 
+def groups_on_many_cores() -> str:
+    report = results("groups_device")
+    columns = ["", "effective draws per sweep", "tunamh, 16 cores", "HMC on the H200, 128 chains", "x HMC"]
+    rows = []
+    for one in report["problems"].values():
+        own, hmc = one["own"], one["hmc"]
+        ratio = own["ess_per_second"] / hmc["ess_per_second"]
+        figures = f"{own['ess_per_sweep']:.2f}", number(own["ess_per_second"]), number(hmc["ess_per_second"])
+        rows.append([one["title"], *figures, f"{ratio:.2g}"])
+    where = f"(`benchmarks/groups_device.py`; {report['machine']['cores']} cores, {report['machine']['processor']}, "
+    where += f"and an NVIDIA H200, {report['machine']['date']})"
+    return where + "\n\n" + markdown(columns, rows)
+
+
 def census() -> str:
     """Memory and set-up of the census data, categories as codes and as 0/1 columns."""
     labels = {"codes": "categories as codes", "dense": "0/1 columns, float64"}
-    columns = ["", "design, MB", "packed rows, MB", "most memory held, MB", "set-up, s", "of the processor, s"]
+    columns = ["", "design, MB", "packed rows, MB", "most memory held, MB", "set-up, s", "set-up, CPU s"]
     rows = []
     for design, found in results("census")["designs"].items():
         memory = [number(found[key] / 1e6) for key in ("design_bytes", "packed_bytes", "peak_bytes")]
@@ -257,9 +272,10 @@ def old_and_new() -> str:
 
     pairs = [f[key] for name, f in report["figures"].items() if "bare" in name for key in ("least", "greatest")]
     return (
-        f"With dense columns the whole step takes {ratios('whole step')} times as long as before categorical columns "
-        f"had a design of their own (commit\n{report['commits']['old']}). Its distance and offset take "
-        f"{ratios('distance and offset')} times as long, and its map to the parameters {ratios('locate')} times.\n"
+        f"With dense columns, a whole step takes {ratios('whole step')} times as long as in the version before "
+        f"categorical columns had their own data\nstructure (commit {report['commits']['old']}). The computation of "
+        f"the distance and the offset takes {ratios('distance and offset')} times as long,\nand the computation of "
+        f"the parameters takes {ratios('locate')} times as long.\n"
         f"These are medians of {report['repeats']} pairs of runs on a busy machine. A part that is the same in both "
         f"versions (loading the rows) took\n{min(pairs):.2f} to {max(pairs):.2f} times as long in single pairs "
         f"(`benchmarks/old_and_new.py`; {report['machine']['processor']}, {report['machine']['cores']} cores, "
@@ -323,10 +339,11 @@ def rare_events() -> str:
     levels = [f"{100 * level:g} %" for level in report["levels"]]
     quantiles = [[name, *(f"{value:.3f}" for value in values)] for name, values in report["quantiles"].items()]
     return (
-        f"{report['events']} events in {report['rows']:,} rows x {report['columns']}, logistic regression, flat prior, "
-        f"one core (`benchmarks/rare_events.py`;\n{_measured_with(report)}):\n\n{markdown(columns, rows)}\n\n"
-        f"Quantiles of the parameter that is furthest from Laplace's law, {report['parameter']}:\n\n"
-        + markdown(["", *levels], quantiles)
+        f"The data have {report['events']} events in {report['rows']:,} rows and {report['columns']} columns. "
+        "The model is a logistic regression with a flat prior, on one core "
+        f"(`benchmarks/rare_events.py`;\n{_measured_with(report)}):\n\n{markdown(columns, rows)}\n\n"
+        f"The next table has quantiles of the {report['parameter']}, the parameter whose posterior differs most from "
+        "Laplace's approximation:\n\n" + markdown(["", *levels], quantiles)
     )
 
 
@@ -338,10 +355,12 @@ def fit_checks() -> str:
     ]
     wrong = [[name, f"{100 * f['found']:.0f} %"] for name, f in report["wrong"].items()]
     return (
-        f"Data sets of {report['rows']} rows, simulated from a model that is right and whose parameters are known\n"
+        f"The table shows the number of false alarms. The data sets have {report['rows']} rows and are simulated from "
+        "the model that is checked,\nwith known parameters "
         f"(`benchmarks/fit_checks.py`; {_measured_with(report)}):\n\n"
-        + markdown(["family", "anything looks wrong", "single checks with p < 0.05"], right)
-        + f"\n\nAnd with defects, of {report['rows']} rows each:\n\n"
+        + markdown(["family", "data sets in which anything looks wrong", "single checks with p < 0.05"], right)
+        + "\n\nThe next table shows how often the checks found a defect. "
+        + f"Each data set has {report['rows']} rows:\n\n"
         + markdown(["defect", "found"], wrong)
     )
 
@@ -357,13 +376,14 @@ def whole_census() -> str:
     """What trajectories take for all parameters of the census."""
     report = results("census_posterior")
     f, e = report["figures"], report["figures"]["entries"]
-    cost = f"{f['draws']:,} draws, {number(f['leapfrog_steps'])} steps and one pass each; R-hat at most {f['rhat']:.3f}"
     return (
-        f"{f['rows']:,} rows, {f['parameters']} parameters, of which {f['wide']} have a posterior standard deviation "
-        f"above 1: {number(f['ess'])} effective draws of the worst parameter in {number(f['seconds'])} s on "
-        f"{report['machine']['cores']} cores, set-up included ({cost}). The columns of levels have {e['given']:,} "
-        f"non-zero entries. In the integer basis they have {e['short']:,}, and {e['empty_columns']} columns are zero "
-        f"(`benchmarks/census_posterior.py`; {_measured_with(report)})."
+        f"The data have {f['rows']:,} rows. The model has {f['parameters']} parameters; {f['wide']} of them have a "
+        f"posterior standard deviation above 1. In {number(f['seconds'])} s on {report['machine']['cores']} cores, "
+        f"set-up included, tunamh makes {number(f['ess'])} effective draws of the worst parameter ({f['draws']:,} "
+        f"draws; a draw takes {number(f['leapfrog_steps'])} steps of a trajectory and one pass; R-hat is at most "
+        f"{f['rhat']:.3f}). The columns of the levels have {e['given']:,} non-zero entries. tunamh multiplies these "
+        f"columns by an invertible matrix of integers: then they have {e['short']:,} non-zero entries, and "
+        f"{e['empty_columns']} columns are zero (`benchmarks/census_posterior.py`; {_measured_with(report)})."
     )
 
 
@@ -424,6 +444,9 @@ def laplace_and_psis() -> str:
     return f"(`benchmarks/laplace_psis.py`; {_measured_with(report)})\n\n" + markdown(laplace_psis.COLUMNS, rows)
 
 
+_NO_PASSES = "The time of the passes is not included."
+
+
 def rows_from_disk() -> str:
     """Time, rows and memory as the number of rows on disk grows; steps from a pool and in memory."""
     report = results("rows_from_disk")
@@ -454,8 +477,9 @@ def rows_from_disk() -> str:
                 f"{found['peak memory, MB']:,.0f} MB",
             ]
         )
-    steps = "; ".join(
-        f"{found['batch']} rows {found['pool']:.1f} microseconds ({found['ratio']:.2f} of the time with rows in memory)"
+    steps = ", ".join(
+        f"{found['pool']:.1f} microseconds for {found['batch']} rows "
+        f"({found['ratio']:.2f} of the time with rows in memory)"
         for found in report["steps"]
     )
     told = (
@@ -464,7 +488,7 @@ def rows_from_disk() -> str:
         f"(`benchmarks/rows_from_disk.py`; {_measured_with(report)}; shared machine, load {report['load']:.0f} at the "
         f"start):"
     )
-    return f"{told}\n\n{markdown(columns, rows)}\n\nTime of a step with gathered rows, while some are left: {steps}."
+    return f"{told}\n\n{markdown(columns, rows)}\n\nA step that uses gathered rows takes {steps}. {_NO_PASSES}"
 
 
 def flights() -> str:
@@ -526,7 +550,7 @@ def comparison_costs() -> str:
         seconds = [f"{one[key]:.1f} s" for key in ("fit", "loo", "compare", "evidence")]
         errors = [number(one[key], 2) for key in ("loo_subsampling_se", "plain_mean_se", "evidence_se")]
         rows.append([f"{one['model']}, {one['rows']:,} x {one['columns']}", *seconds, *errors])
-    return f"(`benchmarks/evidence.py`; processor seconds of all cores; {_measured_with(report)})\n\n" + markdown(
+    return f"(`benchmarks/evidence.py`; CPU seconds of all cores; {_measured_with(report)})\n\n" + markdown(
         columns, rows
     )
 
@@ -549,7 +573,8 @@ def evidence_by_importance() -> str:
 
 def evidence_coverage() -> str:
     report = results("evidence_coverage")
-    columns = ["200 seeds, beside quadrature", "stated error", "sd of error / stated error", "within 2", "acceptance"]
+    columns = ["200 seeds, compared with quadrature", "reported standard error"]
+    columns += ["sd of the errors / reported standard error", "errors within 2 standard errors", "acceptance"]
     rows = [
         [
             one["model"],
@@ -576,16 +601,17 @@ def living_data() -> str:
         results("living"),
         {name: results(name) for name in ("living_drift", "living_drift_today", "living_still")},
     )
-    table = markdown(["", "the next day", "all rows afresh"], living.shown(report))
+    table = markdown(["", "one new file", "all files, without a cache"], living.shown(report))
     about = (
-        f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): {report['days']} files of "
-        f"{report['rows']:,} rows and ten columns,\none a day, with coefficients that drift. Seconds of the processor."
-        + (f"\n({report['note'].capitalize()}.)" if "note" in report else "")
+        f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): there are "
+        f"{report['days']} files of {report['rows']:,} rows and ten columns,\none file for each day, with coefficients "
+        "that drift. The seconds are CPU seconds." + (f"\n({report['note'].capitalize()}.)" if "note" in report else "")
     )
     whole = (
-        f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB beside {report['data_bytes'] / 1e6:,.0f} MB of files. "
-        "Nights in a row, and how often a row was read on average,\nwith what chains read (eight, four: the rows per "
-        "step at which the centre moved; with eight, small files run out of kept rows):"
+        f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB; the files take {report['data_bytes'] / 1e6:,.0f} MB. "
+        "The next table shows sequences of nightly runs, and how often a row was read on average, the rows that the "
+        'chains\nread included. ("Eight" and "four": the centre moved if a step read more than so many rows. With '
+        "eight and small files,\nthe cache does not have enough rows for the chains.)"
     )
     columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
     columns += ["p of chi-squared"]
@@ -612,10 +638,10 @@ def questions_from_files() -> str:
     report = results("questions_from_files")
     rows = [[one["question"], f"{one['seconds']:,.0f}", f"{one['MiB']:,.0f}"] for one in report["questions"]]
     told = f'{report["rows"]:,} rows in a Parquet file of {report["bytes"] / 1e9:.1f} GB, `memory="200MB"`'
-    columns = ["", "seconds of the processor", "largest memory so far, MiB"]
+    columns = ["", "CPU seconds", "largest memory so far, MiB"]
     return (
         f"({told}; `benchmarks/questions_from_files.py`; {_measured_with(report)})\n\n{markdown(columns, rows)}\n\n"
-        f"A pass per draw would take {report['per_draw'] / 3600:,.1f} hours of the processor for the comparison."
+        f"If every draw read all rows, the comparison would take {report['per_draw'] / 3600:,.1f} CPU hours."
     )
 
 
@@ -629,8 +655,8 @@ def dose_response() -> str:
     other, of = report["nuts"], report["machine"]
     rows.append(["NUTS (NumPyro)", f"{other['rows']:,}", "", f"{other['rows']:,} at a time", "", number(other["rate"])])
     about = (
-        f"`benchmarks/dose_response.py` ({of['processor']}, {of['date']}): the model above, one chain. Seconds of the "
-        "processor; effective draws\nof the worst parameter, without set-up and warm-up."
+        f"`benchmarks/dose_response.py` ({of['processor']}, {of['date']}): the model above, one chain. All seconds "
+        "are CPU seconds.\nThe effective draws are those of the parameter with the fewest, without set-up and warm-up."
     )
     return f"{about}\n\n{markdown(columns, rows)}"
 
@@ -678,6 +704,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "point-fits-away": point_fits_away,
     "fixed-cost": fixed_cost,
     "gpu": gpu,
+    "groups-device": groups_on_many_cores,
     "first-minute": first_minute,
     "comparison-costs": comparison_costs,
     "evidence-importance": evidence_by_importance,

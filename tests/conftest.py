@@ -69,18 +69,42 @@ _SLOW = (
 """
 
 
-def _is_slow(path: Path) -> bool:
-    return path.relative_to(_HERE).as_posix().startswith(_SLOW)
+_LONG = (
+    "cli/test_compile.py",
+    "compiled/test_ahead.py",
+    "compiled/test_cache.py",
+    "compiled/test_users.py",
+    "groups/test_group_calibration.py",
+    "living/test_living_docs.py",
+    "living/test_living_laws.py",
+    "marginal/test_evidence_of",
+    "posteriordb/",
+    "statistical/test_calibration.py",
+    "statistical/test_fuzz.py",
+    "statistical/test_smooth_calibration.py",
+    "store/test_store_kills.py",
+    "test_new_parts.py",
+)
+"""Tests that fit models to many data sets, compile everything from nothing, or kill processes twenty times.
+
+``make test-long`` runs them, and those that say so themselves (`pytest.mark.long`); ``make test`` leaves them out.
+"""
+
+
+def _is_one_of(path: Path, names: tuple[str, ...]) -> bool:
+    return path.relative_to(_HERE).as_posix().startswith(names)
 
 
 def pytest_ignore_collect(collection_path, config):
     """``-m "not slow"`` does not even import them: what they need is half of all imports."""
-    return True if config.option.markexpr == "not slow" and _is_slow(collection_path) else None
+    return True if config.option.markexpr == "not slow" and _is_one_of(collection_path, _SLOW + _LONG) else None
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if _is_slow(item.path):
+        if _is_one_of(item.path, _LONG):
+            item.add_marker(pytest.mark.long)
+        if _is_one_of(item.path, _SLOW + _LONG):
             item.add_marker(pytest.mark.slow)
 
 

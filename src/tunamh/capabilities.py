@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def offers(target: Any, capability: type) -> TypeGuard[Any]:
-    """Return whether the target's class has everything that the capability names. The function computes nothing."""
+    """Return True if the class of ``target`` has all members of the protocol ``capability``.
+
+    The function only looks for the names of the members; it computes nothing.
+    """
     return all(hasattr(type(target), name) for name in capability.__abstractmethods__)  # type: ignore[attr-defined]
 
 
@@ -132,11 +135,11 @@ class LowerBounded(Protocol):
 
 
 class GloballyBounded(Protocol):
-    """A target whose energies lie between known numbers, as `PoissonMH` needs it."""
+    """A target that knows bounds of every row's energy, for all parameters. `PoissonMH` needs such a target."""
 
     @abstractmethod
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return, for each row, its largest energy and the range of its energies."""
+        """Return two arrays (N,): upper bounds of each row's energy, and of the range of its energies."""
 
 
 class Whitenable(Protocol):

@@ -6,7 +6,11 @@ from typing import Any
 
 
 class Text(str):
-    """The words of an error or a warning. They name arguments of Python; ``shell`` names the options of the command."""
+    """The message of an error or a warning, for Python and for the command ``tunamh``.
+
+    The text itself names arguments of Python functions. The attribute ``shell`` is the same message with the names of
+    the command's options.
+    """
 
     shell: str
 
@@ -20,13 +24,16 @@ class Text(str):
 
     @classmethod
     def of(cls, *parts: str | tuple[str, str]) -> Text:
-        """Join texts and pairs. The first of a pair is for Python, the second for the shell."""
+        """Return a message that is made from parts, one after the other.
+
+        A part is a text, or a pair of texts: the first for Python, the second for the command ``tunamh``.
+        """
         pairs = [(part, part) if isinstance(part, str) else part for part in parts]
         return cls("".join(text for text, _ in pairs), "".join(shell for _, shell in pairs))
 
 
 def for_shell(error: BaseException) -> str:
-    """Return the words of an error for the shell."""
+    """Return the message of an error as the command ``tunamh`` shows it."""
     said = error.args[0] if error.args else ""
     return said.shell if isinstance(said, Text) else str(error)
 
@@ -76,7 +83,7 @@ _OUR_BOUNDS = (
 
 
 class NonFiniteEnergy(TunaMHError):
-    """The energy of a row, the prior or the proposal ratio is NaN or infinite."""
+    """The energy (minus log-likelihood) of a row, the log prior or the log proposal ratio is NaN or infinite."""
 
     def __init__(self, message: str, *, row: int | None = None, step: int | None = None):
         self.row, self.step = row, step
@@ -110,7 +117,7 @@ class LaplaceOff(UserWarning):
 class ConvergenceWarning(UserWarning):
     """R-hat exceeds 1.01, a parameter has fewer than 100 effective draws per chain, or a chain never moved.
 
-    For a few hundred draws the limit of R-hat is up to 1.02, because larger values than 1.01 can be chance.
+    For a few hundred draws the limit of R-hat is higher, up to 1.02, because R-hat then varies more by chance.
 
     If a warnings filter turns the warning into an error, its attribute ``posterior`` has the draws.
     """

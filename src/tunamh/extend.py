@@ -15,7 +15,7 @@ The words of this page:
 
 | you add | its task | you write | you pass it to |
 |---|---|---|---|
-| family | energy of a row, given its predictor | `FamilyEnergy`, `FamilyRise`, a `Family` | ``GLM(X, y, family)`` |
+| family | energy, given the linear predictor | `FamilyEnergy`, `FamilyRise`, a `Family` | ``GLM(X, y, family)`` |
 | prior | log density of the parameters | ``log_prior(theta)``, a `Prior` | ``GLM(X, y, family, prior=...)`` |
 | proposal | the next state and its Hastings factor | `Propose`, a `Proposal` | ``sample(target, proposal=...)`` |
 | test | accept or reject, with which rows | `Decide`, an `AcceptanceTest` | ``sample(target, test=...)`` |
@@ -24,9 +24,10 @@ The words of this page:
 
 A family
 --------
-``f(eta, y)`` is minus the log likelihood of one row at the predictor ``eta``. Bounds come from the suprema of its
-derivatives; prove them in the docstring. Infinity is allowed. Minibatches need a finite bound of the first derivative
-or, with ``Taylor(order=k)``, of derivative number ``k + 1``. `tunamh.check_bounds` looks for a mistake. ::
+``f(eta, y)`` is minus the log likelihood of one row as a function of its linear predictor ``eta``. The bounds of
+tunamh come from the suprema of the derivatives of ``f``, or from upper bounds of these suprema; prove them in the
+docstring. They may be infinite. Minibatches need a finite bound of the first derivative or, with ``Taylor(order=k)``,
+of derivative number ``k + 1``. `tunamh.check_bounds` looks for a mistake. ::
 
     @part(FamilyEnergy)
     def energy(n, eta, y, hyper, out):                  # out[:n] = f(eta, y)
@@ -83,7 +84,7 @@ exact for any step size, if the Hastings factor is right. ::
 
 A test
 ------
-``log_rho`` is the part of the log acceptance ratio that is cheap and exact: prior, proposal and Taylor part.
+``log_rho`` is the part of the log acceptance ratio that needs no rows: prior, proposal and Taylor part.
 ``distance`` is ``M(theta, prop)``, with ``|U_i(prop) - U_i(theta)| <= c_i M``. If a choice of the test depends on the
 move, it must depend on a symmetric function of (theta, prop). ::
 
@@ -111,8 +112,9 @@ move, it must depend on a symmetric function of (theta, prop). ::
 
 A kernel
 --------
-All of a step: it moves ``place.here`` in place and must leave the posterior as it is. `InTurn` lets kernels take turns,
-`MetropolisHastings(proposal, test)` is one of them. docs/kernels.md has a complete example with its enumeration. ::
+A kernel makes a whole step of the chain: it changes the state in the array ``place.here``, and must leave the posterior
+invariant. `InTurn` makes one step of each of several kernels. `MetropolisHastings(proposal, test)` is a kernel.
+docs/kernels.md has a complete example with its enumeration. ::
 
     @part(Step)
     def step(rng, place, model, stream, own, work, statistics):
@@ -205,7 +207,7 @@ def __getattr__(name: str) -> Any:
 
 
 def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[Callable], Part]:
-    """Decorator: compile this function for ``role``.
+    """Decorator: compile a function for a role, that is, with the signature that tunamh needs for this task.
 
     Parameters
     ----------
@@ -223,7 +225,9 @@ def helper(
 ) -> Any:
     """Decorator: compile a function that parts call (see `part`).
 
-    Use ``inline=True`` for a function that is called for every row."""
+    Use ``inline=True`` for a function that is called for every row. ``fastmath`` and ``cache`` are the same arguments
+    as for `part`.
+    """
     return _jit.helper(function, fastmath=fastmath, inline=inline, cache=cache)
 
 

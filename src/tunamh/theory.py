@@ -1,8 +1,8 @@
 """Batch sizes, spectral gaps, and exact transition matrices of finite problems.
 
-For a finite problem the functions compute every acceptance probability; the library's own tests compare with these.
-Tests are passed as objects (`tunamh.TunaMH(chi=0.1)`); their method ``finite_acceptance`` gives the acceptance
-probability.
+For a finite problem the functions compute the exact acceptance probability of every move. The tests of tunamh compare
+the compiled code with these probabilities. The argument ``test`` of a function is an acceptance test, such as
+``tunamh.TunaMH(chi=0.1)``; its method ``finite_acceptance`` returns the acceptance probability.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from .capabilities import GloballyBounded, offers
 def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
     """Return the ``chi`` that guarantees TunaMH a spectral gap of ``kappa`` times the gap of MH.
 
-    ``chi`` is the parameter of `tunamh.TunaMH` for the batch size. The result is
-    ``1 / (4 log(1 / (kappa (2 - kappa))))`` (spec, theorem C), or the paper's ``4 / ((1 - kappa) log(1 / kappa))``.
+    ``chi`` is the parameter of `tunamh.TunaMH` for the batch size. The result is ``1 / (4 log(1 / (kappa (2 -
+    kappa))))`` (theorem C of docs/spec.md). With ``paper=True`` it is ``4 / ((1 - kappa) log(1 / kappa))``, the formula
+    of Zhang, Cooper and De Sa (2020).
     """
     if not 0 < kappa < 1:
         raise ValueError(f"kappa, a share of the full-data spectral gap, must lie between 0 and 1, got {kappa!r}")
@@ -37,7 +38,9 @@ def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
 def gap_for_chi(chi: float, *, paper: bool = False) -> float:
     """Return the guaranteed ratio of TunaMH's spectral gap to the gap of MH.
 
-    It is ``1 - sqrt(1 - exp(-1 / (4 chi)))`` (theorem C), or the paper's ``exp(-1/chi - 2 sqrt(log(2) / chi))``.
+    ``chi`` is the parameter of `tunamh.TunaMH` for the batch size. The ratio is ``1 - sqrt(1 - exp(-1 / (4 chi)))``
+    (theorem C of docs/spec.md). With ``paper=True`` it is ``exp(-1/chi - 2 sqrt(log(2) / chi))``, the formula of Zhang,
+    Cooper and De Sa (2020).
     """
     if paper:
         return math.exp(-1 / chi - 2 * math.sqrt(math.log(2) / chi))
@@ -47,26 +50,30 @@ def gap_for_chi(chi: float, *, paper: bool = False) -> float:
 def expected_batch(chi: float, move_bound: float) -> float:
     """Return the mean batch ``chi C^2 M^2 + C M`` of TunaMH for a move with ``move_bound = C M``.
 
-    ``C M`` is the sum of the bounds ``c_i M`` on the energy differences of all rows.
+    The mean batch is the mean number of rows that a step reads. ``C M`` is the sum of the bounds ``c_i M`` on the
+    energy differences of all rows.
     """
     return chi * move_bound**2 + move_bound
 
 
 def least_batch(kappa: float, move_bound: float, zeta: float = 3.4e-6) -> float:
-    """Return a lower bound for the mean batch of an exact, memoryless test with gap ratio ``kappa``.
+    """Return a lower bound of the mean number of rows that an exact test without memory reads in a step.
 
-    This is theorem 2 of the paper. The bound is ``zeta kappa (C^2 M^2 + C M)`` with ``move_bound = C M``; the two
-    lemmas behind it give ``zeta = 3.4e-6`` at best (spec 4, erratum 7).
+    The test has at least ``kappa`` times the spectral gap of full-data MH. This is theorem 2 of Zhang, Cooper and De Sa
+    (2020). The bound is ``zeta kappa (C^2 M^2 + C M)``; ``move_bound = C M`` is the sum of the bounds on the energy
+    differences of all rows. The lemmas in the proof give at best ``zeta = 3.4e-6`` (docs/spec.md, section 4, erratum
+    7).
     """
     return zeta * kappa * (move_bound**2 + move_bound)
 
 
 def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
-    """Return the ``chi`` that minimises the batch size divided by the paper's guaranteed gap.
+    """Return the ``chi`` that minimises the batch size of TunaMH divided by its guaranteed spectral gap.
 
-    With ``move_bound = C M``, the objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2 sqrt(log(2) / chi))``. The paper's
-    closed form, about ``1 / sqrt(C M)``, does not minimise it (spec 4, erratum 2); the true minimiser tends to 2.248
-    for large ``C M``.
+    The gap is that of Zhang, Cooper and De Sa (2020), so the objective is ``(chi C^2 M^2 + C M) exp(1/chi + 2
+    sqrt(log(2) / chi))``; ``move_bound = C M`` is the sum of the bounds on the energy differences of all rows. With
+    ``paper=True`` the result is the formula of the paper, about ``1 / sqrt(C M)``, which does not minimise the
+    objective (docs/spec.md, section 4, erratum 2). The minimiser tends to 2.248 for large ``C M``.
     """
     if not move_bound > 0:
         raise ValueError(f"move_bound must be positive, got {move_bound!r}")
@@ -139,8 +146,8 @@ class FiniteProblem:
     def of(cls, target: Any, points: np.ndarray, proposal: np.ndarray) -> FiniteProblem:
         """Make a finite problem whose states are ``points``.
 
-        Its energies, bounds and distances are computed by the compiled code of ``target``. ``proposal`` is the matrix
-        of proposal probabilities.
+        The compiled code of ``target`` computes the energies, bounds and distances at these points. ``proposal`` is the
+        matrix (K, K) of proposal probabilities.
         """
         model = target.model()
         points = np.array(points, dtype=np.float64)
@@ -172,13 +179,13 @@ class FiniteProblem:
         return weight / weight.sum()
 
     def log_rho(self, here: int, there: int) -> float:
-        """Return the deterministic part of a move's log acceptance ratio: proposal, prior and Taylor part."""
+        """Return the part of a move's log acceptance ratio that needs no rows: proposal, prior and Taylor part."""
         q = self.proposal
         return math.log(q[there, here] / q[here, there]) + self.log_prior[there] - self.log_prior[here]
 
 
 def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
-    """Return the exact transition matrix of a chain with the proposal ``problem.proposal`` and the test ``test``."""
+    """Return the exact transition matrix (K, K) of a chain with the proposal ``problem.proposal`` and this test."""
     K = problem.proposal.shape[0]
     T = np.zeros((K, K))
     for here in range(K):
@@ -190,7 +197,7 @@ def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
 
 
 def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> float:
-    """Return the exact probability that ``test`` accepts the move ``here -> there``."""
+    """Return the exact probability that ``test`` accepts the move from state ``here`` to state ``there``."""
     if problem.proposal[there, here] == 0 or problem.log_prior[there] == -np.inf:
         return 0.0
     return test.finite_acceptance(problem, here, there)
@@ -199,18 +206,21 @@ def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> floa
 def full_acceptance(problem: FiniteProblem, here: int, there: int) -> float:
     """Return the acceptance probability of full-data MH, ``min(1, rho exp(-sum_i D_i))``.
 
-    ``D_i = U_i(there) - U_i(here)`` is the energy difference of row ``i``; ``rho`` has the proposal, the prior and the
-    Taylor part.
+    ``D_i = U_i(there) - U_i(here)`` is the energy difference of row ``i``; ``rho`` is the product of the proposal
+    ratio, the prior ratio and the Taylor part.
     """
     rises = problem.energies[:, there] - problem.energies[:, here]
     return math.exp(min(0.0, problem.log_rho(here, there) - rises.sum()))
 
 
 def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, beta: float, gamma: float) -> float:
-    """Return the acceptance probability of the Poisson-thinned test, ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})``.
+    """Return the exact acceptance probability of a test that draws row ``i`` a Poisson number of times.
 
-    ``s_i`` is a Poisson count with rate ``lam_i``; ``lam'_i = lam_i - rise_i`` is the rate of the move back.
-    ``bound_i = c_i M`` is the bound of ``|rise_i|``.
+    It is ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})``. The Poisson count ``s_i`` has the rate ``lam_i``; ``lam'_i =
+    lam_i - rise_i`` is the rate in the move back. ``rise_i`` is the energy difference of row ``i``, and ``bound_i = c_i
+    M`` is the bound of ``|rise_i|``. The rate ``lam_i`` is ``beta bound_i + min(0, rise_i)`` if ``gamma = 0``, and
+    ``(beta - 1) bound_i + max(0, rise_i)`` if ``gamma = 1``; for other ``gamma`` it is their mean with the weights ``1
+    - gamma`` and ``gamma``.
     """
     forward = (1 - gamma) * (beta * bound + np.minimum(0, rise)) + gamma * ((beta - 1) * bound + np.maximum(0, rise))
     if (forward < -1e-12).any() or (forward - rise < -1e-12).any():
@@ -221,10 +231,12 @@ def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, b
 def poisson_acceptance(log_rho: float, forward: np.ndarray, backward: np.ndarray) -> float:
     """Return ``E min(1, rho prod_i (backward_i / forward_i)^{s_i})``.
 
-    The counts ``s_i ~ Poisson(forward_i)`` are independent, and ``log_rho = log rho``.
+    This is the exact acceptance probability of a test that draws row ``i`` a random number ``s_i`` of times. The counts
+    ``s_i ~ Poisson(forward_i)`` are independent, and ``log_rho = log rho``.
 
-    Let ``log r = A + B``, with A from one half of the rows and B from the other half. The function lists all values of
-    A and B and computes ``E min(1, e^{A+B}) = E[P(B >= -A) + e^A E(e^B; B < -A)]``.
+    Write the logarithm of ``rho prod_i (backward_i / forward_i)^{s_i}`` as ``A + B``, with A from one half of the rows
+    and B from the other half. The function lists all values of A and B and computes ``E min(1, e^{A+B}) = E[P(B >= -A)
+    + e^A E(e^B; B < -A)]``.
     """
     with np.errstate(divide="ignore"):
         gains = np.log(backward[forward > 0]) - np.log(forward[forward > 0])
@@ -255,9 +267,10 @@ def _compound_poisson(rates: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray,
 
 
 def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Callable[[np.ndarray], float]) -> float:
-    """Return the mean of ``accepts(gains)`` over all orders of the rows.
+    """Return the mean of ``accepts(gains)`` over all orders in which the rows can be drawn.
 
-    The gains are the energy differences ``U_i(here) - U_i(there)``.
+    ``gains`` are the energy differences ``U_i(here) - U_i(there)`` of the rows in this order. ``accepts`` returns the
+    acceptance probability of a test that draws the rows in this order.
     """
     gains = problem.energies[:, here] - problem.energies[:, there]
     orders = list(itertools.permutations(range(gains.size)))
@@ -266,10 +279,12 @@ def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Ca
 
 @cache
 def correction_atoms() -> tuple[np.ndarray, np.ndarray]:
-    """The discrete distribution that gives a logistic variable when added to a standard normal one.
+    """Return a discrete distribution that turns a normal variable into a logistic one.
 
-    Returns symmetric atoms and their probabilities: the non-negative least squares fit of ``sum_j p_j Phi(x - a_j)`` to
-    the logistic distribution function, with atoms 0.1 apart on [-15, 15]. Its variance is ``pi^2/3 - 1``.
+    The sum of a standard normal variable and a draw from this distribution has approximately a logistic distribution.
+    The result is two arrays: the values (symmetric about 0) and their probabilities. They are the non-negative least
+    squares fit of ``sum_j p_j Phi(x - a_j)`` to the logistic distribution function, with values ``a_j`` 0.1 apart on
+    [-15, 15]. The variance of the distribution is ``pi^2/3 - 1``. `tunamh.MHMinibatch` uses it.
     """
     from scipy.optimize import nnls
     from scipy.special import expit, ndtr
@@ -306,7 +321,7 @@ def invariance_error(transition: np.ndarray, law: np.ndarray) -> float:
 
 
 def stationary_law(transition: np.ndarray) -> np.ndarray:
-    """Return the stationary distribution of an irreducible transition matrix."""
+    """Return the stationary distribution, an array (K,), of an irreducible transition matrix (K, K)."""
     K = transition.shape[0]
     equations = np.vstack([transition.T - np.eye(K), np.ones(K)])
     return np.linalg.lstsq(equations, np.append(np.zeros(K), 1.0), rcond=None)[0]
@@ -320,19 +335,20 @@ def spectral_gap(transition: np.ndarray) -> float:
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
-    """Return half the sum of ``|p - q|``. Missing probability mass of either counts as a difference."""
+    """Return the total variation distance of two distributions, half the sum of ``|p - q|``.
+
+    If the sums of ``p`` and ``q`` differ, half of the difference of the sums is added, as for one more state.
+    """
     p, q = np.asarray(p), np.asarray(q)
     return float(0.5 * (np.abs(p - q).sum() + abs(p.sum() - q.sum())))
 
 
 def walk_law(ratio: float, states: int) -> np.ndarray:
-    """Return the stationary distribution of the paper's walk (spec 2.9).
+    """Return the stationary distribution of the random walk of the TunaMH paper on the states ``0 .. states - 1``.
 
-    Moves up and down are accepted in a constant ratio.
-
-    A memoryless test accepts moves up with probability ``a+`` and moves down with ``a-``, at every state. So the
-    distribution is geometric with ratio ``a+ / a-``. (At the ends, where the Hastings factor differs, this is an
-    approximation.)
+    A test without memory accepts moves up with the same probability ``a+`` at every state, and moves down with the
+    probability ``a-``. So the distribution is geometric with ``ratio = a+ / a-`` (docs/spec.md, section 2.9). At the
+    ends, where the Hastings factor differs, this is an approximation.
     """
     law = ratio ** (np.arange(states) - (states - 1 if ratio > 1 else 0))
     return law / law.sum()

@@ -79,6 +79,7 @@ REFUSED = [
     ("g ~ x", LABELS, "3 levels"),
     ("g ~ x", REAL, "is for numbers"),
     ("y ~ x", LABELS, "the response y does not fit: labels must be 0 or 1, but row 0 has"),
+    ("count / positive ~ x", LABELS, r"In a formula: count \| trials\(positive\) ~"),
     ("zero ~ x", LABELS, "zero is 0 in every row"),
     ("one_level ~ x", LABELS, "'same' in every row"),
     ("constant ~ x", tunamh.Gaussian(), "constant is 7 in every row"),

@@ -80,7 +80,7 @@ def told(rows: list[Row], points: int) -> str:
     return (
         f"{cells:,} cells, {tests:,} tests of {points - points // 3:,} draws, {STEPS} steps each. Largest score: "
         f"{largest:.2f}. If every kernel is exact, the largest of so many scores exceeds {limit(tests, 0.05):.2f} in "
-        f"one table of twenty. {platform.machine()}."
+        f"only one of twenty such tables. {platform.machine()}."
     )
 
 

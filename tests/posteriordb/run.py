@@ -60,7 +60,8 @@ def summary(fine: list[dict[str, Any]], left_out: list[str]) -> str:
     others = f" Left out: {', '.join(left_out)}." if left_out else ""
     return (
         f"{len(fine)} posteriors, {tests:,} comparisons: rms z {rms:.2f}, largest {largest:.2f}. If every "
-        f"sampler is exact, the largest of so many exceeds {limit(tests, 0.05):.2f} in one table of twenty.{others} "
+        f"sampler is exact, the largest of so many z exceeds {limit(tests, 0.05):.2f} in only one of twenty such "
+        f"tables.{others} "
         f"{platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
     )
 

@@ -56,7 +56,7 @@ class AustereMH:
     Parameters
     ----------
     epsilon : float
-        The test stops adding rows when its probability of error is below this.
+        The test adds rows until the estimated probability of a wrong decision is below this number.
     batch : int
         Number of rows added at each stage.
     """
@@ -74,17 +74,18 @@ class AustereMH:
     def quantiles(self, n_rows: int) -> np.ndarray:
         """Return the upper ``epsilon`` quantiles of Student's t distribution, one for each stage of the test.
 
-        At a stage with ``n`` rows, ``n = batch, 2 batch, ...`` below the number of all rows, the degrees of freedom are
-        ``n - 1``.
+        Stage ``k = 1, 2, ...`` has ``n = k batch`` rows, fewer than ``n_rows``, the number of all rows. Its quantile is
+        that of ``n - 1`` degrees of freedom.
         """
         from scipy.special import stdtrit
 
         return stdtrit(np.arange(self.batch, n_rows, self.batch) - 1.0, 1.0 - self.epsilon)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """Return the exact acceptance probability, by a sum over all subsets of the rows.
+        """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
 
-        Given a subset, the test accepts if the uniform number ``u`` is below a threshold.
+        It is a mean over all orders in which the rows of ``problem`` can be drawn. For one order, it is the probability
+        that a uniform random number leads to acceptance.
         """
         n_rows, quantiles = len(problem.c), self.quantiles(len(problem.c))
 

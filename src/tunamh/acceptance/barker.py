@@ -67,7 +67,8 @@ class MHMinibatch:
     batch : int
         Number of rows added at each stage.
     delta : float
-        Upper bound of the Berry-Esseen error ``(6.4 E|X|^3 + 2 E|X|) / sqrt(b)`` of the subset.
+        The test adds rows at least until the Berry-Esseen error ``(6.4 E|X|^3 + 2 E|X|) / sqrt(b)`` is at most this
+        number. ``X`` are the standardised energy differences of the ``b`` rows in the subset.
     """
 
     batch: int = 100
@@ -80,7 +81,11 @@ class MHMinibatch:
         settle(self, batch=whole_number("batch", self.batch, 2), delta=delta)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """Return the exact acceptance probability, by a sum over all subsets of rows and values of ``X_corr``."""
+        """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
+
+        It is a mean over all orders in which the rows of ``problem`` can be drawn, and over all values of the
+        correction that the test adds at random (`tunamh.theory.correction_atoms`).
+        """
         from scipy.special import ndtr
 
         atoms, chance = correction_atoms()

@@ -15,7 +15,15 @@ from ..theory import FiniteProblem
 
 
 class Memory(Enum):
-    """How the memory of a test or kernel depends on the state of the chain."""
+    """What must be done with the memory of a test or kernel if another kernel changes the state of the chain.
+
+    The memory is the numbers that a test or kernel keeps from one step to the next.
+
+    - ``APART``: the memory does not depend on the state (an order of rows, sums over draws). Nothing must be done.
+    - ``OF_PARAMETERS``: the memory is computed from the parameters, such as their energy. It is computed again.
+    - ``PART_OF_STATE``: the chain has a joint stationary distribution of parameters and memory. So no other kernel may
+      change the parameters.
+    """
 
     APART = "nothing: an order of rows, sums over draws"
     OF_PARAMETERS = "it is known of the parameters, such as their energy, and begins anew when others move these"
@@ -25,11 +33,17 @@ class Memory(Enum):
 class ReadyTest(NamedTuple):
     """An acceptance test that is compiled and bound to a target.
 
-    ``knobs`` are its tuning parameters. ``memory`` is the initial memory of a chain. ``supply`` is the source of the
-    rows that it draws. ``adapt`` tunes the knobs from the mean move bound of the proposals: the sum ``C M`` of the
-    bounds ``c_i M`` on the energy differences of all rows. ``adapt`` is None if nothing is tuned. ``reports`` is the
-    name of the number in the field ``report`` of the test's decisions. ``memory_is`` says how the memory depends on the
-    state of the chain, in case another kernel moves the state.
+    ``decide`` is the compiled test, and ``knobs`` are its tuning parameters. ``memory`` has the numbers that the test
+    keeps from one step to the next; these are their initial values. ``supply`` is the source of the rows that the test
+    draws.
+
+    ``adapt`` tunes the knobs in warm-up (None: nothing is tuned). It gets the mean of ``C M`` over the proposals: in
+    one move, ``c_i M`` bounds the change of the energy of row ``i``, and ``C M`` is the sum of these bounds over all
+    rows.
+
+    Each `Decision` of the test has a field ``report`` with one number. ``reports`` is the name of this number in
+    ``sample_stats`` (None: it is not shown). ``memory_is`` says what must be done with the memory if another kernel
+    changes the state of the chain (`Memory`).
     """
 
     decide: Part
@@ -42,15 +56,19 @@ class ReadyTest(NamedTuple):
 
 
 class AcceptanceTest(Protocol):
-    """An immutable acceptance test.
+    """A test that accepts or rejects proposed states, as an immutable object.
 
-    ``exact`` is True if the posterior is the stationary distribution of a chain with this test.
+    ``exact`` is True if the posterior is the stationary distribution of a chain with this test. The method ``bind``
+    compiles the test for a target.
     """
 
     exact: ClassVar[bool]
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """Return the exact acceptance probability on a finite problem (for `tunamh.theory`)."""
+        """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
+
+        `tunamh.theory` computes exact transition matrices of the finite ``problem`` from these probabilities.
+        """
 
     def bind(self, target: Any) -> ReadyTest: ...
 
@@ -61,9 +79,11 @@ ABSOLUTE_TOLERANCE = 1e-14  # 45 units in the last place of a model's scales
 
 @helper
 def accepts(rng, log_ratio):
-    """Return True with probability ``min(1, exp(log_ratio))``.
+    """Return True with probability ``min(1, exp(log_ratio))``; ``rng`` is the random generator of the chain.
 
-    Because ``1 + x <= e^x``, it rarely computes a logarithm."""
+    The function compares a uniform number first with ``1 + log_ratio``, which is at most ``exp(log_ratio)``. So it
+    rarely computes a logarithm.
+    """
     if log_ratio >= 0.0:
         return True
     u = rng.random()
@@ -72,7 +92,13 @@ def accepts(rng, log_ratio):
 
 @helper
 def verdict(rng, log_ratio, rows, full, worst, move_bound):
-    """Return a decision that accepts with probability ``min(1, exp(log_ratio))``."""
+    """Return a `Decision` that accepts with probability ``min(1, exp(log_ratio))``.
+
+    ``rng`` is the random generator of the chain. The other arguments are fields of the `Decision`: the number of
+    ``rows`` that the test evaluated, ``full`` if these are all rows, ``worst`` (the largest ratio of an energy
+    difference to its bound) and ``move_bound`` (the sum of the bounds of all rows). The last two are NaN if the test
+    uses no bounds.
+    """
     return Decision(accepts(rng, log_ratio), log_ratio, rows, full, worst, move_bound, np.nan, NO_FAULT)
 
 
@@ -91,10 +117,12 @@ def rounding_at(theta, model, row):
 
 @helper
 def within_rounding(theta, prop, model, row, rise, bound):
-    """Return whether a finite difference ``|rise|`` exceeds its bound ``c_i M`` only by rounding error (spec 2.0 iv).
+    """Return True if ``|rise|`` is at most ``bound``, or larger only by rounding error (docs/spec.md, section 2.0).
 
-    Some targets, such as the finite walk, attain their bounds, so a rise may exceed its bound in the last digit. The
-    result is False if the rise is not finite, or if the energies that measure the rounding error are not.
+    ``rise`` is the change of the energy of row ``row`` of ``model`` in the move from ``theta`` to ``prop``, and
+    ``bound`` is its bound ``c_i M``. Some targets, such as the finite walk, attain their bounds, so a rise may exceed
+    its bound in the last digit. The result is False if the rise is not finite, or if the energies that measure the
+    rounding error are not.
     """
     slack = RELATIVE_TOLERANCE * bound + rounding_at(theta, model, row) + rounding_at(prop, model, row)
     return math.isfinite(rise) and math.isfinite(slack) and abs(rise) <= bound + slack
@@ -103,6 +131,9 @@ def within_rounding(theta, prop, model, row, rise, bound):
 @helper
 def sum_of_rises(theta, prop, model, work, distance):
     """Add up the energy differences ``U_i(prop) - U_i(theta)`` of all rows; return ``(sum, worst ratio, fault)``.
+
+    ``U_i`` is the energy (minus log-likelihood) of row ``i``, and ``c_i M`` is its bound in this move; ``distance`` is
+    ``M``. ``model`` is the compiled target and ``work`` its temporary space, as `Decide` gets them.
 
     The worst ratio is the largest ``|U_i(prop) - U_i(theta)| / (c_i M)``. Every row's bound is checked; the fault is
     the number of a row that exceeds its bound or is not finite, otherwise `NO_FAULT`. If a move has no bound, a
@@ -133,7 +164,9 @@ def sum_of_rises(theta, prop, model, work, distance):
 
 @helper
 def sum_of_energies(theta, model, work):
-    """Add up the energies ``U_i(theta)`` of all rows; return ``(sum, fault)``.
+    """Add up the energies ``U_i(theta)`` (minus log-likelihoods) of all rows; return ``(sum, fault)``.
+
+    ``model`` is the compiled target and ``work`` its temporary space, as `Decide` gets them.
 
     The fault is `NO_FAULT` if all energies are finite. If not, it is the number of the first row whose energy is NaN or
     -infinity or, if there is no such row, of the first row with the energy +infinity. In this last case the sum is

@@ -201,7 +201,8 @@ class FlyMC:
         """Return the exact transition matrix and stationary distribution of (state, bright rows) on a finite problem.
 
         The energies of the problem are ``-gap_i``; ``gap_i`` is the log-likelihood of row ``i`` minus its lower bound.
-        In the joint state ``k * 2^N + z`` row ``i`` is bright if bit ``i`` of ``z`` is set.
+        The number of a joint state is ``k * 2^N + z``: ``k`` is the state of the chain, ``N`` is the number of rows,
+        and row ``i`` is bright if bit ``i`` of ``z`` is 1.
         """
         n_rows, K = problem.energies.shape
         gaps = np.maximum(-problem.energies, 0.0)

@@ -89,9 +89,10 @@ class PoissonMH:
         settle(self, rate=positive_number("rate", self.rate))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        """Return the exact acceptance probability of the move ``here -> there``.
+        """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
 
-        It uses the global bounds of the problem. If the problem has none, it uses the tightest bounds.
+        The function uses ``problem.global_bounds``. If these are None, it uses the largest energy of each row and the
+        range of its energies over all states.
         """
         ceiling, width = problem.global_bounds or (problem.energies.max(axis=1), np.ptp(problem.energies, axis=1))
         floor = self.rate * width / width.sum()

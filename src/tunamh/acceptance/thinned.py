@@ -163,17 +163,18 @@ def _equal_terms(knobs, mean_move_bound):
 class TunaMH:
     """Exact minibatch test of Zhang, Cooper and De Sa (NeurIPS 2020).
 
-    The paper prints the proposal ratio inverted; tunamh uses the correct ratio. In the parameters, ``C M`` is the sum
+    Their paper prints the proposal ratio inverted; tunamh uses the correct ratio. In the parameters, ``C M`` is the sum
     of the bounds ``c_i M`` on the energy differences of all rows in a move.
 
     Parameters
     ----------
     chi : float, optional
-        A larger ``chi`` gives larger batches and faster convergence. The mean batch is ``chi C^2 M^2 + C M``. By
-        default warm-up chooses ``chi`` so that the two terms are equal on average.
+        A larger ``chi`` gives larger batches and faster convergence. The mean number of rows that a step draws (the
+        mean batch) is ``chi C^2 M^2 + C M``. By default warm-up chooses ``chi`` so that the two terms are equal on
+        average.
     full_share : float
         If the mean batch exceeds this share of all rows, the step reads all rows in order, because that is cheaper. The
-        paper uses 1. With ``math.inf`` a step never reads all rows.
+        TunaMH paper uses 1. With ``math.inf`` a step never reads all rows.
     """
 
     chi: float | None = None
@@ -189,12 +190,16 @@ class TunaMH:
     def for_gap(cls, kappa: float, *, paper: bool = False) -> TunaMH:
         """Return the test whose spectral gap is at least ``kappa`` times the gap of full-data MH.
 
-        ``paper=True`` uses the formula of the paper; its ``chi`` is 13 to 15 times larger than that of theorem C.
+        The formula is theorem C of docs/spec.md. ``paper=True`` uses the formula of Zhang, Cooper and De Sa (2020); its
+        ``chi`` is 13 to 15 times larger.
         """
         return cls(chi=chi_for_gap(number_between("kappa", kappa, 0, 1), paper=flag("paper", paper)))
 
     def thinning(self, n_rows: int) -> Thinning:
-        """Return the parameters of the compiled test. If ``chi`` is None, it is 0 until warm-up chooses it."""
+        """Return the parameters of the compiled test for a target with ``n_rows`` rows.
+
+        If the ``chi`` of the test is None, the result has ``chi = 0`` until warm-up chooses a value.
+        """
         return Thinning(gamma=0.5, chi=self.chi or 0.0, limit=_limit(self.full_share * n_rows))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
@@ -218,10 +223,11 @@ class MHSS:
     Parameters
     ----------
     floor : float
-        The mean batch is ``max(C M, floor)``. A floor above ``C M`` makes the decision less noisy.
+        The mean number of rows that a step draws (the mean batch) is ``max(C M, floor)``. A floor above ``C M`` makes
+        the decision less noisy.
     delayed : bool
         True: delayed acceptance, as in the original paper. Rows are drawn only for proposals that pass a first test on
-        prior, proposal and control variate. This helps random walks.
+        prior, proposal and control variate. This saves time for random walks, many of whose proposals are rejected.
     full_share : float
         The same argument as in `TunaMH`: if the mean batch exceeds this share of all rows, the step reads all rows in
         order.
@@ -255,8 +261,9 @@ class MHSS:
 class FactorizedMH:
     """Exact factorised test: it accepts with probability ``min(1, rho) prod_i exp(-max(0, rise_i))``.
 
-    ``rise_i`` is the energy difference of row ``i``; ``rho`` has the prior, the proposal ratio and the Taylor part. The
-    first row that rejects ends the step.
+    ``rise_i`` is the energy difference of row ``i``, and ``c_i M`` is its bound; ``C M`` is the sum of these bounds.
+    ``rho`` is the product of the prior ratio, the proposal ratio and the Taylor part. The test draws rows one after the
+    other; the first row that rejects ends the step.
 
     Without a control variate this is FMH, or TFMH with truncation. With a Taylor expansion of order k it is SMH-k
     (Cornish et al. 2019): ``sample(target, test=FactorizedMH(), control=Taylor(order=2))``.

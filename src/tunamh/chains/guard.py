@@ -184,8 +184,9 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
     Raises
     ------
     BoundViolation
-        If a row exceeds its bound; the error names the first such row. If there is no error, this is evidence and not a
-        proof: derive ``c`` from suprema.
+        If a row exceeds its bound; the error names the first such row. If there is no error, this is evidence that the
+        bounds are right, but not a proof. For a proof, derive each ``c_i`` from the supremum of the derivative of
+        ``U_i``.
     """
     if not offers(target, Modelled):
         raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")

@@ -58,7 +58,10 @@ class InTurn(Kernel):
         return turns[0].with_turns(turns)
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """Return the exact transition matrix on a finite problem: the product of the kernels' transition matrices."""
+        """Return the exact transition matrix on a finite problem.
+
+        It is the product of the transition matrices of the kernels.
+        """
         return reduce(np.matmul, (one.finite_transition(problem) for one in self.kernels))
 
     def __repr__(self) -> str:

@@ -18,7 +18,10 @@ from ..theory import FiniteProblem
 
 
 class OverSteps(Enum):
-    """How to combine a statistic over the ``thin`` steps of a kept draw."""
+    """How to combine the values of a statistic in the ``thin`` steps of a kept draw.
+
+    ``MEAN``: their mean. ``MAX``: their maximum. ``ANY``: True if the statistic was true in at least one step.
+    """
 
     MEAN = SUM
     ANY = ANY
@@ -95,8 +98,8 @@ class ReadyKernel(NamedTuple):
     memory : array
         The initial value of ``own.memory``, which a chain keeps between steps.
     memory_is : Memory, optional
-        How the memory depends on the state of the chain. `InTurn` refuses a kernel that has a memory and does not say
-        this.
+        What must be done with the memory if another kernel changes the state of the chain. `InTurn` refuses a kernel
+        that has a memory and does not say this.
     memory_begins_anew : bool
         True: the memory is reset after warm-up, because it must summarise only the kept draws.
     supply : Supply
@@ -134,23 +137,27 @@ class ReadyKernel(NamedTuple):
 
     @property
     def turns(self) -> tuple[ReadyKernel, ...]:
-        """Return the kernels of one step, in their order."""
+        """Return the kernels that make one step of the chain, in their order: this kernel, then those of ``then``."""
         return self._replace(then=()), *self.then
 
     @property
     def learns(self) -> bool:
-        """Return whether warm-up tunes anything in this kernel."""
+        """Return True if warm-up tunes this kernel or its proposal."""
         proposal = self.proposal
         return self.adapt is not None or (proposal is not None and (proposal.tuned or proposal.learn is not None))
 
     def with_turns(self, turns: Sequence[ReadyKernel]) -> ReadyKernel:
-        """Return a copy of this kernel, whose step makes one step of each of ``turns``."""
+        """Return a kernel whose step makes one step of each kernel in ``turns``, in this order."""
         first, *others = turns
         return first._replace(then=tuple(others))
 
     @property
     def all_statistics(self) -> Statistics:
-        """Return the statistics of all kernels: the columns of a record. Repeated names get a number."""
+        """Return the statistics that a step of the chain reports, those of all kernels in ``turns``.
+
+        If several statistics have the same name, a number is added to the name of the second one, the third one, and so
+        on.
+        """
         found: list[Statistic] = []
         for one in (one for turn in self.turns for one in turn.statistics):
             taken = {before.name for before in found}
@@ -160,12 +167,12 @@ class ReadyKernel(NamedTuple):
 
     @property
     def source(self) -> Supply:
-        """Return the source from which the kernels take their rows."""
+        """Return the supply from which all kernels of a step draw rows; `NO_ROWS` if no kernel draws rows."""
         return next((turn.supply for turn in self.turns if turn.supply is not NO_ROWS), NO_ROWS)
 
     @property
     def first_memory(self) -> np.ndarray:
-        """Return the initial memory of a chain: the memories of all kernels, joined."""
+        """Return the initial values of the numbers that a chain keeps between steps, of all kernels in one array."""
         return np.concatenate([turn.memory for turn in self.turns])
 
     @property
@@ -174,9 +181,9 @@ class ReadyKernel(NamedTuple):
 
     @property
     def first_proposal_knobs(self) -> np.ndarray:
-        """Return the tuning parameters (``knobs``) of all proposals, joined.
+        """Return the tuning parameters (``knobs``) of all proposals, joined to one array.
 
-        If no kernel has a proposal, the only number is NaN.
+        If no kernel has a proposal, the array has a single number, NaN.
         """
         found = [turn.proposal.knobs for turn in self.turns if turn.proposal is not None]
         return np.concatenate(found) if found else np.array([np.nan])
@@ -191,20 +198,26 @@ class Kernel(ABC):
 
     @property
     def exact(self) -> bool:
-        """Return whether the posterior is the stationary distribution of the kernel's chain."""
+        """True if the posterior is the stationary distribution of a chain with this kernel."""
         return True
 
     def parts_ahead(self) -> tuple[Part, ...]:
-        """Return the parts that a step needs for every target. They are compiled while a first run is set up."""
+        """Return the compiled functions (parts) that a step needs for every target.
+
+        tunamh compiles them in the background while the first run is set up.
+        """
         return ()
 
     def prepare(self, target: Any) -> Any:
-        """Return the target in the form that the kernel needs: the same posterior, possibly in other coordinates."""
+        """Return the target in the form that the kernel needs.
+
+        It has the same posterior, possibly in other coordinates.
+        """
         return target
 
     @abstractmethod
     def bind(self, target: Any) -> ReadyKernel:
-        """Return the kernel bound to a target. Raises `NotApplicable` if it does not fit the target."""
+        """Return the kernel, compiled for this target. Raises `NotApplicable` if it does not fit the target."""
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
         """Return the exact transition matrix on a finite problem.
@@ -214,12 +227,17 @@ class Kernel(ABC):
         raise NotApplicable(f"{type(self).__name__} has no transition matrix on finite problems.")
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:
-        """Compare every row with its bound in a number of steps and return the worst ratio (for a target's own kernel).
+        """Make ``times`` steps, compare the energy change of every row with its bound, and return the largest ratio.
 
-        Raises `BoundViolation` with the number of the row.
+        Only a kernel that belongs to a target, such as the sweep over groups, has this method. It raises
+        `BoundViolation` with the number of the row if a row exceeds its bound.
         """
         raise NotApplicable(f"{type(self).__name__} has no bounds of rows to be checked.")
 
     def summaries(self, target: Any, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
-        """Return summaries of numbers that draws do not keep, from the chains' memories; None if there are none."""
+        """Return summaries of numbers that the draws do not contain; None if there are none.
+
+        Examples are the means of group effects. ``memories`` has, for each chain, the numbers that the kernel kept
+        between steps. The result has one array for each name.
+        """
         return None

@@ -94,7 +94,7 @@ def joined(proposal: ReadyProposal, test: ReadyTest) -> ReadyKernel:
 
 @dataclass(frozen=True)
 class MetropolisHastings(Kernel):
-    """Propose a state and accept or reject it, as ``sample(target, proposal=..., test=...)`` does.
+    """The kernel of ``sample(target, proposal=..., test=...)``: it proposes a state and accepts or rejects it.
 
     Parameters
     ----------
@@ -130,5 +130,9 @@ class MetropolisHastings(Kernel):
         return joined(proposal.bind(target), test.bind(target))
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """Return the exact transition matrix on a finite problem, with ``problem.proposal`` as the proposal."""
+        """Return the exact transition matrix on a finite problem.
+
+        The proposal is ``problem.proposal``; row ``k`` is the distribution of the next state if the current state is
+        ``k``.
+        """
         return transition_matrix(problem, TunaMH() if self.test is None else self.test)

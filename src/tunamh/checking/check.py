@@ -79,7 +79,12 @@ class FitCheck:
 
     @cached_property
     def table(self) -> Any:
-        """A pandas table with one line for each check."""
+        """A pandas table with one line for each check.
+
+        The columns are ``check``, ``about`` (the column or factor that was checked), ``state`` (the result in one
+        word), ``p`` (the p-value), ``z`` (the same evidence as a number of standard deviations of a normal
+        distribution) and ``size`` (how large the deviation is).
+        """
         import pandas as pd
 
         from ..results.table import GroupTable
@@ -102,11 +107,12 @@ class FitCheck:
 
     @cached_property
     def rows(self) -> Any:
-        """A pandas table with one line for each row that was looked at, by its number in the data.
+        """A pandas table with one line for each row in the subsample that was checked.
 
-        ``observed`` is the response (for classes, its name), ``predicted`` its posterior mean (for labels the
-        probability, for classes the probability of the class that was seen), and ``residual`` the quantile residual;
-        for labels and classes it is what was seen minus its probability.
+        The column ``row`` has the number of the row in the data. ``observed`` is the response (for classes, the name of
+        the class). ``predicted`` is its posterior mean: for labels, the probability of 1; for classes, the probability
+        of the observed class. ``residual`` is the quantile residual; for labels and classes it is the observed value (1
+        for the observed class) minus its probability.
         """
         import pandas as pd
 
@@ -144,7 +150,8 @@ def check(
         The result of a target made by `tunamh.regression`.
     data : table
         The data of the fit, because a result does not contain them. A table, or tables in blocks (`tunamh.open_rows`).
-        It must have the rows of the fit: new responses of the same groups are further from the effects of the groups.
+        It must have the rows of the fit. With new rows of the same groups the checks would report false problems,
+        because the group effects were estimated from the responses of the fit.
     columns : sequence of str, optional
         Further columns of the data that are not in the formula. The residuals are checked along these columns, too.
     rows : int

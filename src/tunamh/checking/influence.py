@@ -56,9 +56,9 @@ def influence(
         - ``pareto_k``: how much the posterior would change without the row. Above 0.7, the change is so large that the
           draws do not describe the posterior without the row;
         - ``leverage``: a number from 0 to 1: how much of the information about the row's linear predictor comes from
-          the row itself. It is the curvature of the row's log density times the posterior variance of its predictor.
-          The sum over all rows is about the number of coefficients. Only an outlier of a robust model can have a
-          negative leverage;
+          the row itself. It is the curvature of the row's log density times the posterior variance of its linear
+          predictor. The sum over all rows is about the number of coefficients. Only an outlier of a robust model can
+          have a negative leverage;
         - ``log_density``: the log density of the response, averaged over the posterior; low if the response is
           surprising;
         - ``observed``: the response;

@@ -53,9 +53,9 @@ def helper(function: Callable | None = None, *, fastmath: Any = False, inline: b
 
 
 class Part(types.WrapperAddressProtocol):
-    """A function with a role, such as an energy or a step.
+    """A function that is compiled for a role: the signature of an energy, a step or another task.
 
-    It is compiled, or loaded from the cache, when it is first used.
+    The function is compiled, or loaded from the cache, when it is first used.
 
     All parts with the same role have the same Numba type. So other compiled code can take any of them without a new
     compilation.
@@ -99,14 +99,15 @@ class Part(types.WrapperAddressProtocol):
 
     @property
     def is_kept(self) -> bool:
-        """Return whether the part need not be compiled, because its machine code is in memory or on disk."""
+        """Return True if the part need not be compiled, because its machine code is in memory or on disk."""
         return self._address is not None or ((file := self.file) is not None and file.exists())
 
     @property
     def place(self) -> str | None:
-        """Return the name by which other processes find the function; None if they cannot find it.
+        """Return a text by which other processes find the function; None if they cannot find it.
 
-        The name is ``module:name`` or `made_by`.
+        The text is ``module:name`` for a function in a module. For a function that another function returns, it is
+        `made_by`: the module and the name of that other function, and the numbers with which it was called.
         """
         if self.made_by is not None:
             return self.made_by
@@ -129,7 +130,10 @@ class Part(types.WrapperAddressProtocol):
         return self.dispatcher(*arguments)
 
     def trusted(self, *arguments: Any) -> Any:
-        """Call the part without a check of the argument types. The check can take longer than a block of rows."""
+        """Call the compiled function without a check of the argument types.
+
+        The check can take longer than the computation for a block of rows.
+        """
         if self._address is None:
             self._compile()
         return self._entry_point(*arguments)
@@ -212,7 +216,10 @@ def read_only(typing, array):
 
 
 def fixed(values: Any) -> np.ndarray:
-    """Return a read-only, contiguous float64 vector, for ``hyper`` and ``knobs``."""
+    """Return the numbers as a read-only, contiguous float64 vector, as ``hyper`` and ``knobs`` must be.
+
+    ``hyper`` are the fixed numbers of a part; ``knobs`` are its tuning parameters.
+    """
     array = np.array(values, dtype=np.float64).ravel()
     array.flags.writeable = False
     return array

@@ -75,9 +75,11 @@ def fill_uniforms(lanes, out):
 
 @helper
 def poisson(rng, mean):
-    """Draw a Poisson random number.
+    """Return a Poisson random number with this mean; ``rng`` is the random generator of the chain.
 
-    If the mean is below 10, multiply uniform numbers; otherwise use PTRS (Hoermann 1993)."""
+    If the mean is below 10, the function multiplies uniform numbers; otherwise it uses the algorithm PTRS (Hoermann
+    1993).
+    """
     if mean < 10.0:
         limit, product, count = math.exp(-mean), rng.random(), 0
         while product > limit:

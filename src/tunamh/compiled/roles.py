@@ -162,7 +162,15 @@ _work = types.NamedTuple([_index, _vector, _vector], Work)
 
 
 class Decision(NamedTuple):
-    """The result of an acceptance test."""
+    """The result of an acceptance test for one proposed move.
+
+    ``accepted`` says whether the move is accepted; the probability was ``min(1, exp(log_ratio))``. ``rows`` is the
+    number of rows that the test evaluated; ``full`` is True if it read all rows. ``worst`` is the largest ratio
+    ``|rise_i| / (c_i M)`` among these rows: the energy change of row ``i`` divided by its bound. ``move_bound`` is the
+    sum ``C M`` of the bounds of all rows. Both are NaN if the test uses no bounds. ``report`` is a number that the test
+    may report (`ReadyTest`); otherwise NaN. ``fault`` is `NO_FAULT`, or the number of the row or of the error that
+    Python must raise.
+    """
 
     accepted: bool
     log_ratio: float  # log r: the move is accepted with probability min(1, r)

@@ -60,7 +60,7 @@ def predictions(
         for a new level an effect is drawn from the distribution of group effects. ``"new"``: the mean over the
         distribution of the effects of new groups. ``"population"``: no group effects (a typical group).
     draws : int, optional
-        Number of posterior draws to use, the same of every chain. Default: at most 1000.
+        Number of posterior draws to use, the same number from every chain. Default: at most 1000.
     ci_prob : float, optional
         The probability of the central intervals. Default: ArviZ's, 0.89.
     family : optional

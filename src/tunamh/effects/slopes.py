@@ -62,9 +62,9 @@ def slopes(
 
     Notes
     -----
-    The derivative is ``(8 (f(x + h) - f(x - h)) - f(x + 2h) + f(x - 2h)) / (12 h)``, whose error is about ``h^4
-    f'''''(x) / 30``. The step ``h`` is a thousandth of the column's standard deviation, or a thousandth of the absolute
-    value of ``x`` if that is smaller.
+    The derivative is ``(8 (f(x + h) - f(x - h)) - f(x + 2h) + f(x - 2h)) / (12 h)``; ``f(x)`` is the mean of the
+    response if the column has the value ``x``. The error is about ``h^4 f'''''(x) / 30``. The step ``h`` is a
+    thousandth of the column's standard deviation, or a thousandth of the absolute value of ``x`` if that is smaller.
 
     Examples
     --------

@@ -13,10 +13,11 @@ _OWN = ("mean", "sd", "p_positive", "p_above_1", "probability", "chain", "draw",
 
 
 class EffectsTable(GroupTable):
-    """A pandas table of effects, with one line for each effect. ``draws`` has the posterior draws of every line.
+    """A pandas table of effects, such as comparisons, with one line for each effect.
 
-    ``attrs["notes"]`` are the lines below the table. ``attrs["kind"]`` is the kind of effects, such as
-    ``"comparisons"``. ``attrs["of"]`` has the names of the columns that identify a line.
+    ``draws`` has the posterior draws of every line. ``attrs["notes"]`` has the notes that are printed below the table.
+    ``attrs["kind"]`` is the kind of effects, such as ``"comparisons"``. ``attrs["of"]`` has the names of the columns
+    that say which effect a line describes.
     """
 
     _metadata = ["_all_draws"]  # noqa: RUF012 - as pandas wants it

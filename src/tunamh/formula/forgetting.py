@@ -48,9 +48,10 @@ class _Count:
 def forget(cache: Any, where: str) -> Forgotten:
     """Leave rows out of every posterior of a cache, from the next run on.
 
-    The next posterior is the exact posterior of the other rows: tunamh reads the row groups with such rows again, and
-    leaves out these rows. It immediately deletes everything in the cache that comes from these row groups. The
-    condition also applies to files that you add later. The files themselves are not changed.
+    The next posterior is the exact posterior of the other rows. `forget` immediately deletes everything in the cache
+    that comes from row groups with such rows (a row group is a block of rows of a Parquet file). The next run reads
+    these row groups again, and leaves out the rows. The condition also applies to files that you add later. The files
+    themselves are not changed.
 
     Parameters
     ----------

@@ -44,25 +44,26 @@ def nonlinear(
     keep_effects: bool | None = None,
     name: str | None = None,
 ) -> GLM | MixedModel:
-    """Return the target of a model that is not linear, for `tunamh.sample`: a curve, each parameter with a formula.
+    """Return the target of a nonlinear model, for `tunamh.sample`: a curve whose parameters have formulas.
 
     Parameters
     ----------
     energy : function such as ``energy(top, log_ed50, log_sigma, y, dose)``
-        Minus the log-likelihood of one row. Each argument is a predictor, by its name in ``predictors``, or a column of
-        the data, by its name there. Use functions of NumPy and `scipy.special`, without branches (docs/nonlinear.md).
+        Minus the log-likelihood of one row. The name of each argument is a name in ``predictors`` (then the argument is
+        this linear predictor) or the name of a column of the data. Use functions of NumPy and `scipy.special`, without
+        branches (docs/nonlinear.md).
     data : table
         A pandas, polars or pyarrow table, a dict of arrays, or tables in blocks whose columns fit into memory.
     predictors : dict of formulas
-        One to eight predictors with their formulas, such as
-        ``{"top": "~ weight", "log_ed50": "~ 1 + (1 | batch)", "log_sigma": "~ 1"}``. A predictor may be any real
-        number: take logarithms of what is positive.
+        One to eight linear predictors with their formulas, such as
+        ``{"top": "~ weight", "log_ed50": "~ 1 + (1 | batch)", "log_sigma": "~ 1"}``. A linear predictor can be any real
+        number, so use the logarithm of a positive parameter.
     prior : dict of priors, optional
         The priors, by predictor and term, such as
         ``{"top": Normal(mean=100, scale=50), "top weight": Normal(scale=2)}``. The name of a predictor alone is its
-        intercept. Default: ``Normal(scale=2.5)`` for an intercept, which is about a row whose columns have their means;
-        ``Normal(scale=2.5 / sd(x))`` for numbers and ``Normal(scale=2.5)`` for levels. The units of a predictor are not
-        known: give a prior to predictors that are far from 0.
+        intercept. Default: ``Normal(scale=2.5)`` for an intercept (the value of the predictor for a row in which every
+        column has its mean); ``Normal(scale=2.5 / sd(x))`` for numeric columns and ``Normal(scale=2.5)`` for levels.
+        tunamh does not know the units of a predictor: give a prior to every predictor that may be far from 0.
     response : str, optional
         The column that is the response, for prediction. Default: the first argument of ``energy`` that is a column.
     weights : str or array, optional
@@ -72,7 +73,8 @@ def nonlinear(
     draw : function such as ``draw(rng, top, log_ed50, log_sigma, dose)``, optional
         A function that simulates responses, for ``tunamh.predict(kind="response")`` and `tunamh.replicate`.
     convex : bool, optional
-        True if the energy is convex in its predictors. Then tunamh does not search for several modes.
+        True if the energy is convex in its predictors. Then tunamh does not search for several modes. By default it
+        searches for them.
     missing : "error" or "drop"
         The same argument as for `tunamh.regression`.
     keep_effects : bool, optional

@@ -17,7 +17,7 @@ from ..tables.frames import Frame
 from ..targets import GLM
 from ..targets.designs.from_tables import NamedDesign
 from ..targets.families import Gaussian
-from ..targets.families.base import BaseFamily, Location
+from ..targets.families.base import BaseFamily, Location, Responses
 from ..targets.families.response_checks import WrongResponse
 from .censoring import censoring_of
 from .data_summaries import Learned, completed, first_look, refuse_second_intercept, second_look
@@ -32,7 +32,7 @@ from .model import FormulaModel, GroupSide, group_name
 from .needed_rows import Read, RowsOf
 from .priors import prior_of
 from .strata import Strata
-from .syntax import Name, label
+from .syntax import Name, Node, Operation, label
 from .tables import target_of_tables
 from .terms import GroupTerm, Terms, term_label
 from .typical import columns_look, typical_columns
@@ -223,7 +223,16 @@ def _check_response(model: FormulaModel, family: Any, y: Any, of_trials: bool) -
     except ValueError as error:
         counted = " (The row is counted without the rows that were left out.)" if model.dropped else ""
         told = (error.without_name if isinstance(error, WrongResponse) else str(error)).rstrip(".")
+        told += _as_trials(model.response.node) if family.responses is Responses.LABELS else ""
         raise FormulaError(f"the response {label(model.response.node)} does not fit: {told}.{counted}") from None
+
+
+def _as_trials(node: Node) -> str:
+    """A share k/n, as a formula has it where rows are numbers of successes."""
+    match node:
+        case Operation(operator="/", left=successes, right=trials) if successes is not None:
+            return f". In a formula: {label(successes)} | trials({label(trials)}) ~"
+    return ""
 
 
 def _location(family: BaseFamily, y: Any) -> Location:

@@ -54,9 +54,10 @@ class GroupEffects:
         distribution. ``scale`` is then the prior of the scale of this distribution; the standard deviation is the scale
         times ``sqrt(df / (df - 2))``. Default: normal effects.
     predictor : str, optional
-        The parameter of the family that has these effects in its predictor, such as ``"scale"``: then groups can differ
-        in the scale of their responses. ``predictors=`` of the model must have columns for this parameter, at least a
-        column of ones. Default: the main predictor, the predictor of ``X``.
+        A parameter of the family, such as ``"scale"``: the effects are then added to the linear predictor of this
+        parameter, so that groups can differ in the scale of their responses. ``predictors=`` of the model must have
+        columns for this parameter, at least a column of ones. Default: the main linear predictor, that of the columns
+        ``X`` of the model.
     covariance : matrix, optional
         Known covariance among the levels: the effects are ``v ~ N(0, scale^2 K)``. ``K`` is, for example, a kinship
         matrix of animals: a data frame whose labels are the levels, or an array whose row numbers are the levels. Each

@@ -53,6 +53,9 @@ _MOST_KEPT = 100_000  # effects
 class MixedModel(GroupedParameters):
     """A regression with group effects: ``eta_i = x_i.theta + sum_f z_fi.v_f,g(i)``, ``v_f,g ~ N(0, Sigma_f)``.
 
+    ``eta_i`` is the linear predictor of row ``i``, ``g(i)`` is the group of row ``i`` in factor ``f``, and ``v_f,g``
+    are the effects of group ``g``: the coefficients of the columns ``z_f`` (a column of ones for random intercepts).
+
     Parameters
     ----------
     X, y, family, prior, weights, offset, trials, censored, event, predictors, entry, strata
@@ -187,7 +190,10 @@ class MixedModel(GroupedParameters):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
-        """Return the same model, with the formula that it was made from."""
+        """Return the same model, with the formula that it was made from.
+
+        ``kept_rows`` has row numbers in the user's table, if the formula left rows with missing values out.
+        """
         return self._with(formula=formula, kept_rows=kept_rows)
 
     @property
@@ -199,7 +205,7 @@ class MixedModel(GroupedParameters):
         return seen_responses(self.base.user_rows, self.formula, self.kept_rows, self.user_family)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """Return the same model, with a description of its data source (kept with the results)."""
+        """Return the same model with ``origin``, a description of its data source. Results keep this description."""
         return self._with(origin=origin)
 
     @property
@@ -210,9 +216,10 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def learned(self) -> LearnedLaw | None:
-        """Return the Gaussian law of common parameters and scales that was learned from moves of the effects (spec 5q).
+        """Return the normal approximation of common parameters and scales that was learned from moves of the effects.
 
-        None if Laplace's approximation is used instead.
+        The common parameters are the coefficients and the parameters of the family. Section 5q of docs/spec-groups.md
+        has the method. None: Laplace's approximation is used instead.
         """
         from .learned_law import learned_law  # which makes sweeps of such models
 
@@ -231,12 +238,16 @@ class MixedModel(GroupedParameters):
 
     @property
     def scaled_prior(self) -> bool:
-        """Return whether the prior of the common parameters has unknown scales."""
+        """Return True if the prior of the common parameters (coefficients, family's parameters) has unknown scales."""
         return self.base._prior.mixture is not None
 
     @cached_property
     def wide_prior(self) -> WidePrior:
-        """Return the expansion of a prior with unknown scales."""
+        """Return what set-up has found if the prior of the coefficients has unknown scales, as for curves.
+
+        It has the centre of the Taylor expansions, the prior with its scales fixed at large values, and the means and
+        standard deviations of the logarithms of the prior variances, from which new scales are proposed.
+        """
         return wide_prior(self.base, self.grouped, self.given_priors, self._first_centre)
 
     @property
@@ -245,7 +256,10 @@ class MixedModel(GroupedParameters):
 
     @property
     def prior_of_common(self) -> ReadyPrior:
-        """Return the prior of the common parameters, without those laws that have an unknown scale."""
+        """Return the prior of the common parameters, without those terms whose scale is unknown.
+
+        The common parameters are the coefficients and the parameters of the family.
+        """
         prior: Any = self.base._prior
         return prior.without_scaled() if self.scaled_prior else prior
 
@@ -276,12 +290,19 @@ class MixedModel(GroupedParameters):
         ]
 
     def let_go(self) -> None:
-        """Release the memory of the packed rows, and of everything else that a sweep reads."""
+        """Release the memory of the packed rows, and of everything else that only a sweep needs.
+
+        A sweep updates all parameters and all group effects once.
+        """
         self._let_go("factors", "_hyper", "_packed", "supply")
 
     @cached_property
     def factors(self) -> list[Any]:
-        """Return for each factor the numbers that a sweep reads, by the names of their fields."""
+        """Return for each factor the numbers that a sweep reads, by their names.
+
+        A sweep updates all parameters and all group effects once. The numbers are, for example, the approximate modes
+        of the effects.
+        """
         own, at = self._hyper, int(self._hyper[0])
         starts = COMMON.views(own, at).factor_start.astype(int)
         return [FACTOR.views(own, at + start) for start in starts]
@@ -371,9 +392,9 @@ class MixedModel(GroupedParameters):
         """Draw a random initial state, more spread out than the posterior.
 
         The common parameters and the logarithms of the scales are normal around the centre (the approximate mode), with
-        twice the standard deviations of the Gaussian approximation. The logarithm of a scale moves by at most 3. Where
-        the prior density of such a value is zero, the centre is used instead. Given these values, the group effects are
-        drawn around their approximate conditional means.
+        twice the standard deviations of the Gaussian approximation. The initial logarithm of a scale differs from the
+        centre by at most 3. Where the prior density of such a value is zero, the centre is used instead. Given these
+        values, the group effects are drawn around their approximate conditional means.
         """
         state = np.empty(self.dim)
         p, scales_at, effects_at = self.p, self.p, self.p + self.m

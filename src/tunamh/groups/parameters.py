@@ -49,7 +49,7 @@ class GroupedParameters(Target):
         return found
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
-        """Convert a point from the user's parameters to the chain's parameters.
+        """Convert one point from the user's parameters to the chain's coordinates, such as logarithms of scales.
 
         The user's parameters are ``theta``, the family's parameters, the scales, the correlations and the effects, in
         this order. Unknown scales of the prior come before those of the effects.
@@ -69,7 +69,7 @@ class GroupedParameters(Target):
 
     @property
     def prior_scales(self) -> int:
-        """Return how many unknown scales the prior of the common parameters has."""
+        """Return the number of unknown scales in the prior of the common parameters."""
         mixture = self.base._prior.mixture
         return 0 if mixture is None else len(mixture.start)
 
@@ -78,9 +78,9 @@ class GroupedParameters(Target):
         return self.names if self.keeps_effects else self.names[: self.p + self.m]
 
     def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
-        """Return the mean and standard deviation of every effect, shape (chains, effects).
+        """Return the means and standard deviations of the effects: a dict of two arrays of shape (chains, effects).
 
-        None if the draws of all effects are kept.
+        ``memories`` has the sums that each chain kept. The result is None if the draws of all effects are kept.
         """
         if self.keeps_effects:
             return None

@@ -32,9 +32,10 @@ def journal_of(cache: Any, model: int | None = None) -> Journal:
 def history(cache: Any, *, model: int | None = None) -> Any:
     """Return a table that shows how the coefficients changed when rows were added.
 
-    The table has one line for each coefficient and each run whose rows differ from the rows of the run before. ``mean``
-    and ``sd`` are those of the Gaussian approximation of the posterior of that day, computed from sums over all rows.
-    `tunamh.summary` of the draws of that day has nearly the same numbers if the posterior is nearly Gaussian.
+    A run of a script counts as an update if its rows differ from the rows of the run before. The table has one line for
+    each coefficient and each update. ``mean`` and ``sd`` are those of the Gaussian approximation of the posterior after
+    this update, computed from sums over all rows. `tunamh.summary` of the draws of this run has nearly the same numbers
+    if the posterior is nearly Gaussian.
 
     Parameters
     ----------
@@ -46,7 +47,9 @@ def history(cache: Any, *, model: int | None = None) -> Any:
     Returns
     -------
     pandas.DataFrame
-        Columns ``night``, ``date``, ``rows``, ``files``, ``rows_read``, ``centre``, ``coefficient``, ``mean``, ``sd``.
+        ``night``: the number of the update, from 0 on (data often arrive once a night). ``date``: when it was made.
+        ``rows`` and ``files``: how many the posterior uses. ``rows_read``: how many rows the update read. ``centre``:
+        the date when the centre of the Taylor expansions was chosen. ``coefficient``, ``mean`` and ``sd``: see above.
     """
     import pandas as pd
 
@@ -75,18 +78,25 @@ def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> 
     cache : str or path
         The folder that you passed to `tunamh.open_rows`.
     night : int, optional
-        The number of the run in `tunamh.history`. Default: the last one.
+        The number of an update of the posterior, as in the column ``night`` of `tunamh.history` (data often arrive once
+        a night). Default: the last update.
     model : int, optional
         The number of the model, if the cache has several.
 
     Returns
     -------
     pandas.DataFrame
-        One line for each row group: ``file``, ``row_group``, ``digest``, ``rows`` (the number of rows in the
-        posterior), ``forgotten`` (the number of forgotten rows), and the first and the last night with exactly these
-        rows. If rows of a row group were forgotten, ``first`` is the night of the forgetting. ``attrs`` has the
-        ``date``, the number of ``rows``, ``data`` (the fingerprint of the data, which the result of this run also has),
-        and the conditions of `tunamh.forget`.
+        One line for each row group, with the columns
+
+        - ``file`` and ``row_group``;
+        - ``digest``: a checksum of the row group;
+        - ``rows`` and ``forgotten``: the numbers of rows that the posterior uses, and that it leaves out
+          (`tunamh.forget`);
+        - ``first`` and ``last``: the first and the last update that used exactly these rows. If rows of the row group
+          were forgotten, ``first`` is the first update without them.
+
+        ``attrs`` has the ``date`` of the update, the number of ``rows``, ``data`` (the fingerprint of the data, which
+        the result of this run also has), and the conditions of `tunamh.forget`.
     """
     import pandas as pd
 
@@ -114,7 +124,7 @@ def plot_history(cache: Any, *, coefficients: Any = None, model: int | None = No
     model : int, optional
         The number of the model, if the cache has several.
     axes : array of matplotlib axes, optional
-        One for each coefficient.
+        Where to plot, one Axes for each coefficient. Default: a new figure.
 
     Returns
     -------

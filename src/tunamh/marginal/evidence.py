@@ -37,7 +37,7 @@ class Evidence:
         )
 
     def bayes_factor(self, other: Evidence) -> tuple[float, float]:
-        """Return the Bayes factor of this model against another, and its standard error."""
+        """Return two numbers: the Bayes factor of this model against the model of ``other``, and its standard error."""
         if None not in (self.data_rows, other.data_rows) and self.data_rows != other.data_rows:
             raise ValueError(
                 f"one model has {self.data_rows:,} rows and the other {other.data_rows:,}: a Bayes factor compares "
@@ -48,7 +48,7 @@ class Evidence:
         return factor, factor * float(np.hypot(self.se, other.se))
 
     def add_to(self, result: Any) -> None:
-        """Store the evidence in the attributes of a result, so that `tunamh.compare` can use it."""
+        """Store the evidence in the attributes of ``result``, so that `tunamh.compare` can use it."""
         result["posterior"].attrs[_ATTRIBUTE] = json.dumps(asdict(self))
 
     @classmethod

@@ -20,9 +20,9 @@ def plot_prior_predictive(tree: Any, *, ax: Any = None) -> Any:
 
     For each draw from the prior, the quantiles of the responses of all rows are computed. The plot shows the median of
     these quantiles and bands that contain 50 % and 90 % of the draws; dots show the quantiles of the data. Large
-    numbers are on a logarithmic scale, because with a link, wide priors predict very large responses. If there are at
-    most 20 different responses (labels, classes), the plot shows the share of each. The function needs matplotlib
-    (``pip install "tunamh[plot]"``).
+    numbers are on a logarithmic scale, because a model with a log link and a wide prior predicts very large responses.
+    If there are at most 20 different responses (labels, classes), the plot shows the share of each. The function needs
+    matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

@@ -51,10 +51,10 @@ def predict(
         ``"mean"``: the mean of the response; for labels the probability of 1 (with trials, of success in one trial),
         for classes the probabilities of all classes. ``"response"``: simulated responses, with their noise; with
         trials, numbers of successes; for classes, a class written as in the data. ``"linear"``: the linear predictor;
-        for `tunamh.nonlinear` all predictors, with the dimension ``predictor``. If the formula transforms the response,
-        such as ``log(y)``, predictions are on the transformed scale. For times to event there are three more kinds.
-        ``"survival"``: the probability that the event has not happened before ``times``. ``"hazard"``: the rate of
-        events at ``times``, among rows without an earlier event. ``"median"``: half of the events happen before this
+        for `tunamh.nonlinear` all linear predictors, with the dimension ``predictor``. If the formula transforms the
+        response, such as ``log(y)``, predictions are on the transformed scale. For times to event there are three more
+        kinds. ``"survival"``: the probability that the event has not happened before ``times``. ``"hazard"``: the rate
+        of events at ``times``, among rows without an earlier event. ``"median"``: half of the events happen before this
         time.
     times : sequence, optional
         The times at which the predictions are computed, for ``kind="survival"`` and ``"hazard"``. The result has a

@@ -55,12 +55,13 @@ def replicate(
     Returns
     -------
     DataTree
-        Groups for ArviZ: ``observed_data``, ``constant_data`` (the columns of the predictors), ``posterior_predictive``
-        (simulated responses) and ``log_likelihood``. The log likelihood includes all constants; it is the log
-        likelihood of a single response and does not use the weights. If the classes of the response are numbers, the
-        groups have the same numbers. If the classes have names, they are numbered from 0, because ArviZ can draw only
-        numbers; the attribute ``classes`` of the variable has the names. The coordinate ``row`` has the row numbers of
-        the subsample in the data. The attribute ``rows`` says how many rows the subsample and the data have.
+        Groups for ArviZ: ``observed_data``, ``constant_data`` (the columns on the right side of the formula),
+        ``posterior_predictive`` (simulated responses) and ``log_likelihood``. The log likelihood includes all
+        constants; it is the log likelihood of a single response and does not use the weights. If the classes of the
+        response are numbers, the groups have the same numbers. If the classes have names, they are numbered from 0,
+        because ArviZ can draw only numbers; the attribute ``classes`` of the variable has the names. The coordinate
+        ``row`` has the row numbers of the subsample in the data. The attribute ``rows`` says how many rows the
+        subsample and the data have.
     """
     extend = flag("extend", extend)
     fitted = Fitted.open(posterior, draws, family, by_chain=True)

@@ -1,4 +1,4 @@
-"""Priors. They are not part of the minibatch: every step evaluates them completely, because they are cheap.
+"""Priors. Every step evaluates the whole prior, because this is cheap; minibatches are only for the likelihood.
 
     Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
     Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)

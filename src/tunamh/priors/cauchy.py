@@ -10,7 +10,7 @@ from .laws import STUDENT_T
 
 @dataclass(frozen=True, kw_only=True)
 class Cauchy(LocatedPrior):
-    """Independent Cauchy priors: Student-t with one degree of freedom."""
+    """Independent Cauchy priors with centre ``mean_j`` and scale ``scale_j``: Student-t with one degree of freedom."""
 
     word = "cauchy"
     word_numbers = ("mean", "scale")

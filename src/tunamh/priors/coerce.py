@@ -15,9 +15,10 @@ from .user import UserPrior
 
 
 def as_prior(prior: Any, names: Sequence[str]) -> Prior:
-    """Convert ``prior`` to a prior object. ``names`` are the columns.
+    """Convert ``prior`` to a prior object: None to a flat prior, a compiled function to a `UserPrior`.
 
-    None becomes a flat prior, and a compiled function becomes a `UserPrior`."""
+    ``names`` are the names of the columns; numbers that the user has given by name are put in their order.
+    """
     if prior is None:
         return Flat()
     if isinstance(prior, Dispatcher):

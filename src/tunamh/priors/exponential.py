@@ -11,7 +11,7 @@ from .positive import SCALES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class Exponential(PositivePrior):
-    """Exponential prior of a positive parameter: density ``exp(-x / mean)``, ``x > 0``."""
+    """Exponential prior of a positive parameter: density proportional to ``exp(-x / mean)``, ``x > 0``."""
 
     mean: float
 

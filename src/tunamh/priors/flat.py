@@ -12,7 +12,7 @@ from .laws import FLAT, Laws
 
 @dataclass(frozen=True)
 class Flat(IndependentPrior):
-    """A flat prior: the posterior is the normalised likelihood."""
+    """A flat prior: a constant density for all real numbers. The posterior is the normalised likelihood."""
 
     word = "flat"
     word_numbers = ()

@@ -15,9 +15,10 @@ class FlatPositive(PositivePrior):
     It is improper, so the data must make the posterior proper.
 
     tunamh accepts this prior only if there is a proof that the posterior is proper (docs/spec.md, section 5l). There is
-    a proof in two cases. For the scale of errors, the number of rows must exceed the number of coefficients without a
-    prior by at least two. For the scale of Gaussian random intercepts, or of one column of slopes, the number of groups
-    must exceed the number of these coefficients by at least two. In other cases, use `Uniform`.
+    a proof in two cases. In both, ``d`` is the number of coefficients that have a flat prior. For the scale of errors,
+    there must be at least ``d + 2`` rows. For the scale of normal random intercepts, or of random slopes of one column,
+    the family must be `Gaussian`, the model must have a single factor, and there must be at least ``d + 2`` groups (if
+    the scale of errors has this prior, too, also at least ``d + 3`` rows). In other cases, use `Uniform`.
     """
 
     def law(self) -> Laws:

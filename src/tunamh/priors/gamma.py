@@ -11,7 +11,7 @@ from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class Gamma(PositivePrior):
-    """Gamma prior of a positive parameter: density ``x^(shape - 1) exp(-x / scale)``, ``x > 0``.
+    """Gamma prior of a positive parameter: density proportional to ``x^(shape - 1) exp(-x / scale)``, ``x > 0``.
 
     The mean is ``shape * scale``.
     """

@@ -11,7 +11,10 @@ from .positive import SCALES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class HalfCauchy(PositivePrior):
-    """Half-Cauchy prior of a positive parameter: half-Student-t with one degree of freedom."""
+    """Half-Cauchy prior of a positive parameter: density proportional to ``1 / (1 + (x / scale)^2)``, ``x > 0``.
+
+    It is the half-Student-t prior with one degree of freedom.
+    """
 
     scale: float
 

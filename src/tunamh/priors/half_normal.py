@@ -11,7 +11,7 @@ from .positive import SCALES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class HalfNormal(PositivePrior):
-    """Half-normal prior of a positive parameter: density ``exp(-x^2 / (2 scale^2))``, ``x > 0``."""
+    """Half-normal prior of a positive parameter: density proportional to ``exp(-x^2 / (2 scale^2))``, ``x > 0``."""
 
     scale: float
 

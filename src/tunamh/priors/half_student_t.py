@@ -11,7 +11,10 @@ from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class HalfStudentT(PositivePrior):
-    """Half-Student-t prior of a positive parameter: density ``(1 + x^2 / (df scale^2))^(-(df + 1) / 2)``, ``x > 0``."""
+    """Half-Student-t prior of a positive parameter: a Student-t distribution with centre 0, limited to ``x > 0``.
+
+    The density is proportional to ``(1 + x^2 / (df scale^2))^(-(df + 1) / 2)``.
+    """
 
     df: float
     scale: float

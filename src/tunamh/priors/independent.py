@@ -20,7 +20,10 @@ class IndependentPrior(Prior):
 
     @abstractmethod
     def laws(self, dim: int) -> Laws:
-        """Return the priors of ``dim`` coefficients as arrays: kind, mean, scale and degrees of freedom."""
+        """Return the priors of ``dim`` coefficients as four arrays of length ``dim``.
+
+        They are the kind of distribution (as a number), the mean, the scale and the degrees of freedom.
+        """
 
     def bind(self, dim: int) -> ReadyPrior:
         return ready(self.laws(dim))

@@ -11,7 +11,7 @@ from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class InverseGamma(PositivePrior):
-    """Inverse gamma prior of a positive parameter: density ``x^(-shape - 1) exp(-scale / x)``, ``x > 0``."""
+    """Inverse gamma prior of a positive parameter: density proportional to ``x^(-shape - 1) exp(-scale / x)``."""
 
     shape: float
     scale: float

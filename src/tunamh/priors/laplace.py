@@ -10,7 +10,10 @@ from .laws import LAPLACE
 
 @dataclass(frozen=True, kw_only=True)
 class Laplace(LocatedPrior):
-    """Independent Laplace (double exponential) priors with density ``exp(-|theta_j - mean_j| / scale_j)``."""
+    """Independent Laplace (double exponential) priors with centre ``mean_j`` and scale ``scale_j``.
+
+    The density is proportional to ``exp(-|theta_j - mean_j| / scale_j)``.
+    """
 
     word = "laplace"
     word_numbers = ("mean", "scale")

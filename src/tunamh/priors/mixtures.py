@@ -279,7 +279,11 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def kernel(self, dim: int, names: Sequence[str]) -> tuple[Part, dict, int, np.ndarray, np.ndarray, tuple]:
-        """Return the compiled update of the scales of ``dim`` coefficients, its numbers, layout, groups and start."""
+        """Return the compiled function that draws new scales for ``dim`` coefficients, and the numbers that it needs.
+
+        The six entries are: the function, its fixed numbers by name, the number of their layout, the group of each
+        coefficient, the initial values of the squared scales, and the names of the scales in results.
+        """
 
     def in_order(self, names: Sequence[str]) -> Prior:
         return replace(self, columns=tuple(names))
@@ -289,9 +293,9 @@ class MixturePrior(Prior):
         return self.bind_beside(Laws(*(np.zeros(dim) for _ in range(4))), np.ones(dim, bool), names)
 
     def bind_beside(self, others: Laws, mixed: np.ndarray, names: Sequence[str]) -> ReadyPrior:
-        """Return this prior for the coefficients in the mask ``mixed``.
+        """Return this prior for those coefficients for which the mask ``mixed`` is True.
 
-        The other coefficients have the flat or normal priors ``others``.
+        The other coefficients have the flat or normal priors ``others``. ``names`` are the names of all coefficients.
         """
         d = len(mixed)
         draw_scales, numbers, arrangement, groups, start, variables = self.kernel(d, names)
@@ -314,7 +318,7 @@ class MixturePrior(Prior):
 
     @abstractmethod
     def width(self, dim: int) -> np.ndarray:
-        """Return the approximate width of the coefficients, for the search for a mode."""
+        """Return a rough prior standard deviation for each of ``dim`` coefficients. The search for a mode uses it."""
 
 
 _WIDE = 10.0  # times the scale, so that the search for a centre is led by the data
@@ -327,7 +331,8 @@ class Horseshoe(MixturePrior):
     ``local_j`` is half-Cauchy(1) and ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero,
     but not the few large ones (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer coefficients are
     large. Give coefficients that should not be shrunk another prior: ``ByName({"intercept": Flat()},
-    others=Horseshoe(0.1))``. The scales mix more slowly than the coefficients: use ``thin=10`` if you need them.
+    others=Horseshoe(0.1))``. Successive draws of the scales are more correlated than those of the coefficients: use
+    ``thin=10`` if you need the scales.
     """
 
     scale: float = 1.0
@@ -417,9 +422,9 @@ class Grouped(MixturePrior):
 class Ridge(MixturePrior):
     """Normal priors with one unknown scale, ``beta_j ~ N(0, scale^2)``: ridge regression with an estimated penalty.
 
-    All coefficients have the same scale, so the columns should have about the same size: use ``standardize(x)`` in a
-    formula. The intercept of a formula keeps its own prior. If a coefficient should not shrink, give it another prior:
-    ``ByName({"intercept": Flat()}, others=Ridge())``.
+    All coefficients have the same scale, so the columns should have about the same standard deviation: use
+    ``standardize(x)`` in a formula. The intercept of a formula keeps its own prior. If a coefficient should not shrink,
+    give it another prior: ``ByName({"intercept": Flat()}, others=Ridge())``.
 
     Parameters
     ----------

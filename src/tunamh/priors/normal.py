@@ -22,7 +22,7 @@ class Normal(LocatedPrior):
 
     ``mean`` and ``scale`` are each one number for all coefficients, a list in the order of the columns, or a dict or
     pandas Series with a number for every column name. ``covariance`` is a matrix in the order of the columns, or a
-    pandas table or a dict of dicts with their names.
+    pandas table or a dict of dicts with the names of the columns.
     """
 
     covariance: Any = None

@@ -26,11 +26,14 @@ class FamilyLike(Protocol):
 
 
 class PositivePrior(ShellWord):
-    """A prior of one positive parameter."""
+    """Base class of the priors of one positive parameter, such as a scale."""
 
     @abstractmethod
     def law(self) -> Laws:
-        """Return the prior as a compiled record: kind, mean, scale and degrees of freedom, four vectors of length 1."""
+        """Return the prior as compiled code reads it: four arrays of length 1.
+
+        They are the kind of distribution (as a number), the mean, the scale and the degrees of freedom.
+        """
 
     vanishes_at_zero: bool = False
     """Whether the density falls faster than any power of the parameter, as the parameter goes to zero."""
@@ -39,7 +42,7 @@ class PositivePrior(ShellWord):
     """Whether the density falls faster than any power of the parameter, as the parameter goes to infinity."""
 
     def inside(self, value: float) -> float:
-        """Return ``value``, or a number near it where the density is positive."""
+        """Return ``value`` or, if the prior density is zero there, a number near it where the density is positive."""
         return value
 
 

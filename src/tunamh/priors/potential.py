@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class PriorExpansion(NamedTuple):
-    """The energy ``V = -log prior`` and its first two derivatives at a point. A kink is smoothed in all three."""
+    """The energy ``V = -log prior`` at a point, with its gradient and Hessian.
+
+    If ``V`` has a kink, as for a Laplace prior, all three are those of a smoothed function.
+    """
 
     energy: float
     gradient: np.ndarray
@@ -32,10 +35,10 @@ class PriorExpansion(NamedTuple):
 class ReadyPrior(ABC):
     """A prior that is bound to a target of known dimension.
 
-    ``mean`` is the centre of the prior in each coordinate, and ``precision`` is its approximate precision there. Both
-    are used only for initial guesses. A precision of zero says that the prior is flat in this coordinate, or that its
-    precision is unknown. ``flat`` marks the coordinates with a flat prior. In the methods, ``V = -log prior`` is the
-    energy of the prior.
+    ``log_prior`` is the compiled log density and ``hyper`` has its fixed numbers. ``mean`` is the centre of the prior
+    in each coordinate, and ``precision`` is its approximate precision there. Both are used only for initial guesses. A
+    precision of zero says that the prior is flat in this coordinate, or that its precision is unknown. ``flat`` marks
+    the coordinates with a flat prior. In the methods, ``V = -log prior`` is the energy of the prior.
     """
 
     log_prior: Part
@@ -49,78 +52,96 @@ class ReadyPrior(ABC):
 
     @property
     def mixture(self) -> Mixture | None:
-        """Return the scales of a prior that is Gaussian given its scales; None for other priors.
+        """If the coefficients are normal given unknown scales, return what is known of these scales; otherwise None.
 
-        The scales are sampled in turn with the coefficients.
+        tunamh then samples the scales as well as the coefficients.
         """
         return None
 
     @property
     def proper(self) -> bool:
-        """Return whether the posterior is proper for any data. For a user's own prior, the user must know."""
+        """Return True if no coordinate has a flat prior. Then the posterior is proper for any data.
+
+        tunamh cannot check this for your own prior function.
+        """
         return not self.flat.any()
 
     @property
     def heavy(self) -> np.ndarray:
-        """Return which coordinates have heavy tails.
+        """Return a boolean for each coordinate: does its prior have heavy tails, as a Cauchy prior has?
 
-        Chains rarely reach such tails, if the data do not bound the coordinate.
+        If the data do not bound such a coordinate, chains rarely reach the tails.
         """
         return np.zeros_like(self.flat)
 
     @property
     @abstractmethod
     def gaussian(self) -> bool:
-        """Return whether the prior equals its quadratic expansion (Gaussian or flat)."""
+        """Return True if the log prior equals its quadratic expansion, that is, if the prior is normal or flat."""
 
     @property
     def tails(self) -> float:
-        """Return a number between 0 and 1: how far from Gaussian the prior may make the posterior."""
+        """Return a number from 0 to 1: how far from normal the prior may make the posterior. A normal prior has 0."""
         return 0.0 if self.gaussian else 0.3
 
     @abstractmethod
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
-        """Return the energy ``V = -log prior`` and its first two derivatives at ``theta``.
+        """Return the energy ``V = -log prior``, its gradient and its Hessian at ``theta``.
 
-        Kinks are smoothed, and finite differences are taken, over the length ``width`` of each coordinate.
+        ``width`` has one length for each coordinate. A kink of ``V`` is smoothed over this length, and finite
+        differences have steps of this length.
         """
 
     def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Return the third derivatives ``sum_k d^3 V / dz_j dz_k^2`` of the prior, for the skewness of the posterior.
+        """Return ``sum_k d^3 V / dz_j dz_k^2`` for each coordinate ``j``, for the skewness of the posterior.
 
-        ``V = -log prior`` is the energy of the prior. The coordinates ``z`` are whitened, ``theta + factor z``:
-        ``factor factor'`` is the approximate posterior covariance. ``width`` is the approximate posterior standard
-        deviation of each coordinate, over which kinks are smoothed. The result is zero if the derivatives are unknown.
+        ``V = -log prior`` is the energy of the prior. ``z`` are coordinates in which the posterior covariance is about
+        the identity: the parameters are ``theta + factor z``, and ``factor factor'`` is the approximate posterior
+        covariance. ``width`` is the approximate posterior standard deviation of each coordinate, over which kinks are
+        smoothed. The result is zero if the derivatives are unknown.
         """
         return np.zeros(len(theta))
 
     @abstractmethod
     def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
-        """Return the prior minus its quadratic expansion at the point ``at``."""
+        """Return the rest of the prior: the log prior minus its quadratic expansion at the point ``at``.
+
+        ``expansion`` has the numbers of this expansion.
+        """
 
 
 class Prior(ShellWord, ABC):
-    """A prior as the user writes it."""
+    """Base class of the priors of coefficients.
+
+    The user makes a prior; its method ``bind`` makes it ready for a target.
+    """
 
     def by_column(self) -> dict[str, Any]:
-        """Return the arguments that may differ by column.
+        """Return the arguments of the prior that can be different for each column, such as ``scale``, by their names.
 
-        Each is a number for all columns, a tuple in the columns' order, or a dict.
+        The value of an argument is one number for all columns, a tuple in the order of the columns, or a dict with the
+        names of the columns.
         """
         return {}
 
     @property
     def by_position(self) -> bool:
-        """Return whether some arguments are given in the order of the columns."""
+        """True if an argument of the prior, such as ``scale``, is a list of numbers in the order of the columns.
+
+        It is False if every argument is one number, or a dict with the names of the columns.
+        """
         return any(isinstance(value, tuple) for value in self.by_column().values())
 
     def in_order(self, names: Sequence[str]) -> Prior:
-        """Return the same prior with all numbers in the order of the columns instead of by name."""
+        """Return the same prior, with all its numbers in the order of the columns.
+
+        ``names`` are the names of the columns. Numbers that the user has given by name are put in this order.
+        """
         return self
 
     @abstractmethod
     def bind(self, dim: int) -> ReadyPrior:
-        """Return the prior for a target with ``dim`` parameters."""
+        """Return the prior in the form that compiled code reads, for a target with ``dim`` parameters."""
 
 
 @part(LogPrior)

@@ -34,9 +34,10 @@ class _OfPower(PositivePrior):
 
 
 class OnVariance(_OfPower):
-    """A prior for ``x^2``, where ``x`` is the parameter: ``OnVariance(InverseGamma(a, b))`` is a prior of a scale.
+    """A prior of the square of a positive parameter ``x``: of the variance, if ``x`` is a scale.
 
-    The density of ``x`` is then ``2 x p(x^2)``.
+    Example: with ``OnVariance(InverseGamma(a, b))`` as the prior of a scale, the variance has an inverse gamma prior.
+    If ``p`` is the density of ``x^2``, then ``x`` has the density ``2 x p(x^2)``.
     """
 
     _added, _power = ON_VARIANCE, 2
@@ -47,9 +48,10 @@ class OnVariance(_OfPower):
 
 
 class OnPrecision(_OfPower):
-    """A prior for ``1 / x^2``, where ``x`` is the parameter: ``OnPrecision(Gamma(a, scale))`` is a prior of a scale.
+    """A prior of ``1 / x^2`` for a positive parameter ``x``: of the precision, if ``x`` is a scale.
 
-    The density of ``x`` is then ``2 x^-3 p(x^-2)``.
+    Example: with ``OnPrecision(Gamma(a, scale))`` as the prior of a scale, the precision has a gamma prior. If ``p`` is
+    the density of ``1 / x^2``, then ``x`` has the density ``2 x^-3 p(x^-2)``.
     """
 
     _added, _power = ON_PRECISION, -2

@@ -92,7 +92,11 @@ def _across_modes(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class AcrossModes(Proposal):
-    """Proposals between the modes of a posterior. `sample` chooses it if it finds several modes.
+    """A proposal for a posterior with several modes, which moves between them. `sample` chooses it if it finds several.
+
+    A step chooses mode ``k`` with the probability ``shares[k]``. It proposes a draw from a Student-t distribution
+    around this mode or, with probability 0.3, a random walk step from the current state with the covariance of this
+    mode.
 
     Parameters
     ----------
@@ -101,7 +105,7 @@ class AcrossModes(Proposal):
     factors : (k, d, d)
         ``L_k``: ``L_k L_k'`` is the covariance of the Laplace approximation at mode ``k``.
     shares : (k,)
-        The probability of proposing from each mode.
+        The probability with which a step chooses each mode.
     """
 
     points: np.ndarray = field(repr=False)
@@ -110,7 +114,11 @@ class AcrossModes(Proposal):
 
     @classmethod
     def of(cls, modes: list[Mode]) -> AcrossModes:
-        """Make the proposal from modes. The shares are Laplace's estimates of their masses; no share is very small."""
+        """Return the proposal for these modes.
+
+        The shares are Laplace's approximations of the posterior probabilities of the modes; very small shares are
+        raised.
+        """
         mass = np.exp([mode.log_mass - modes[0].log_mass for mode in modes])
         shares = np.maximum(mass / mass.sum(), _LEAST_WEIGHT / len(modes))
         metrics = [mode.posterior.metric() for mode in modes]

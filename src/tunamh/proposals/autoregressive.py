@@ -85,7 +85,7 @@ def _mixed(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class Autoregressive(Proposal):
-    """Proposal that is reversible for the Laplace approximation ``N(m, Q^-1)``, for Taylor targets.
+    """Proposal that is reversible for the Laplace approximation ``N(m, Q^-1)``, for targets with a Taylor expansion.
 
     Section 5b of docs/spec.md has the proof.
 
@@ -117,7 +117,7 @@ class Autoregressive(Proposal):
             settle(self, robust_share=number_between("robust_share", self.robust_share, 0, 1, ends="both"))
 
     def prepare(self, target: Any) -> Any:
-        """Return the target in whitened coordinates."""
+        """Return the target in coordinates in which Laplace's approximation is the standard normal distribution."""
         if not offers(target, Whitenable):
             raise NotApplicable("Autoregressive needs the Laplace law of a target with control=Taylor(order=2)")
         return target.whitened()

@@ -19,7 +19,7 @@ class Space(Protocol):
     """The facts about a target that a proposal may use.
 
     ``dim`` is the number of coordinates of a state, ``states`` the number of states of a finite target (None if it is
-    continuous). The other members are those of `Target`.
+    continuous). `Target` describes the other members.
     """
 
     dim: int
@@ -36,8 +36,9 @@ class Space(Protocol):
 class ReadyProposal(NamedTuple):
     """A proposal that is compiled and bound to a target.
 
-    ``knobs[0]`` is the step size. If ``tuned`` is True, warm-up tunes the step size to reach the acceptance rate
-    ``acceptance``; it is at most ``largest``.
+    ``propose`` is the compiled function. ``knobs`` are its tuning parameters; ``knobs[0]`` is the step size. If
+    ``tuned`` is True, warm-up tunes the step size to reach the acceptance rate ``acceptance``; the step size is at most
+    ``largest``. ``learn`` is an optional function that tunes further knobs in warm-up.
     """
 
     propose: Part
@@ -56,7 +57,7 @@ class Proposal:
     """Base class of all proposals. A proposal is an immutable object; ``bind`` compiles it for a target."""
 
     def bind(self, space: Space) -> ReadyProposal:
-        """Return the proposal bound to a target. Raises `NotApplicable` if it does not fit the target."""
+        """Return the proposal, compiled for this target. Raises `NotApplicable` if it does not fit the target."""
         raise NotApplicable(
             f"{type(self).__name__} has no bind(space), by which a proposal is made ready for a target."
         )

@@ -43,7 +43,7 @@ class SummaryTable(pd.DataFrame):
         return pd.DataFrame(columns, index=self.index)
 
     def to_string(self, *args: Any, **settings: Any) -> Any:
-        """Return the table as text, as `pandas.DataFrame.to_string` does, with the rounded numbers."""
+        """Return the table as text, with rounded numbers. The arguments are those of `pandas.DataFrame.to_string`."""
         return self._written.to_string(*args, **settings)
 
     def __repr__(self) -> str:

@@ -48,7 +48,10 @@ class Until:
         settle(self, ess=ess, r_hat=r_hat)
 
     def looks(self, draws: int) -> Iterator[int]:
-        """Return the numbers of draws per chain after which the rule is checked; ``draws`` is the last one."""
+        """Return the numbers of draws per chain after which the rule is checked.
+
+        The last of them is ``draws``, the number of draws at which the run ends in any case.
+        """
         n = FEWEST_TO_JUDGE
         while n < draws:
             yield n
@@ -56,9 +59,11 @@ class Until:
         yield draws
 
     def holds(self, take: Take, chains: int, n: int, d: int) -> bool:
-        """Return True if ``n`` draws of each chain are enough.
+        """Return True if the first ``n`` draws of each of the ``chains`` chains satisfy this rule.
 
-        ``take`` is a function that returns the draws, as for `worst_of`."""
+        ``d`` is the number of parameters. ``take(draws, parameters)`` is a function that returns some of the draws, in
+        the shape (chain, draw, parameter).
+        """
         if n < FEWEST_TO_JUDGE:
             return False
         r_hat, _, ess, _ = worst_of(take, chains, n, d)

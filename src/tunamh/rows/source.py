@@ -23,11 +23,11 @@ NOWHERE = -1
 
 
 class Factored(NamedTuple):
-    """Features with factors. ``numbers`` (n, k) are the first k columns of ``X``.
+    """Columns of ``X`` of which the last ones are dummies (0 or 1) of factors, stored in a short form.
 
-    The other columns are dummies, ``dim`` columns in total. ``positions`` (n, F) has, for each row and factor, the
-    column that is 1; -1 means the reference level, without a parameter. With ``values`` (n, F) these columns have the
-    values instead of 1.
+    ``X`` has ``dim`` columns. ``numbers`` (n, k) are the first k of them; the others are the dummies. ``positions`` (n,
+    F) has, for each row and each of F factors, the number of the column of ``X`` that is 1; -1 means the reference
+    level, which has no column. With ``values`` (n, F) these columns have these values instead of 1.
     """
 
     numbers: np.ndarray
@@ -83,7 +83,10 @@ class Source(Protocol):
     """A short text that differs for different data."""
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        """Apply ``function`` to every block; return the results in order. Exceptions in ``function`` must propagate."""
+        """Apply ``function`` to every block; return an iterator of the results, in the order of the blocks.
+
+        Do not catch exceptions of ``function``.
+        """
 
 
 @runtime_checkable

@@ -20,9 +20,11 @@ from ..compiled.vector import prefetch
 
 
 class Supply(NamedTuple):
-    """The source of the rows that a test or kernel draws.
+    """The object that draws rows at random for a test or kernel.
 
-    ``refill`` fills the ring buffer with row numbers that are drawn in advance; ``law`` has their probabilities.
+    ``refill`` is the compiled function that fills a buffer with row numbers in advance. ``law`` has the numbers from
+    which it draws them; these contain the probabilities of the rows. ``pool`` is None if all rows are in memory;
+    otherwise it has the rows that were read in advance.
     """
 
     refill: Part
@@ -169,7 +171,11 @@ def open_stream(seed: np.random.SeedSequence, supply: Supply | None = None) -> S
 
 @helper
 def draw_rows(stream, most):
-    """Return ``(start, n)``: the place of the next drawn rows in the ring buffer, and their number ``<= most``."""
+    """Return the place ``start`` of the next drawn rows in the buffer ``stream.ring``, and their number ``n <= most``.
+
+    The rows are drawn in advance, with fixed probabilities. The numbers of these rows are ``stream.ring[start : start +
+    n]``, and a uniform random number for each of them is in ``stream.uniform``.
+    """
     if stream.cursor[0] == stream.ring.size:
         stream.refill(stream.lanes, stream.ring, stream.uniform, stream.cursor, stream.law)
     start = stream.cursor[0]

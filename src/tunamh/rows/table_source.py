@@ -50,12 +50,13 @@ class Tables(Protocol):
         """Columns by name."""
 
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
-        """Return the first rows, to find the names and types of columns."""
+        """Return a block with the first rows. tunamh finds the names and types of the columns in it."""
 
     def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
-        """Apply ``function`` to every block, in order; only these columns are read.
+        """Apply ``function`` to every block and return an iterator of the results, in the order of the blocks.
 
-        The function may run in other processes, so it must not contain data.
+        Only the columns named in ``columns`` are read (None: all columns). The function may run in other processes, so
+        it must not refer to large data: these would be copied to every process.
         """
 
 
@@ -92,7 +93,7 @@ class RowsOfTables:
     tables : Tables
     read : callable
         A function from a `TableBlock` to its `Rows`: ``Rows(block.start, X, y, ...)``. It may run in other processes.
-    names : sequence of str
+    names : sequence of str or None
         The names of the coefficients.
     columns : sequence of str, optional
         The columns that ``read`` needs; only these are read from disk.
@@ -102,7 +103,7 @@ class RowsOfTables:
     classes : sequence of str, optional
         The names of the responses 0, 1, ..., if they have names.
     factors : sequence of str
-        The factors. Their coefficients come after those of the other columns.
+        The names of the columns that are factors. Their coefficients come after those of the other columns.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class RowsOfTables:
         self.fingerprint = f"{tables.fingerprint}-{about.hexdigest()}"
 
     def first(self) -> Rows:
-        """Return the first rows."""
+        """Return the first block of rows."""
         return self.read(self.tables.first(self.columns))
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:

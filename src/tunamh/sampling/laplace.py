@@ -43,8 +43,9 @@ class LaplaceApproximation:
         Mode, mean, covariance and standard deviations of the original parameters. Mode and mean are equal unless
         parameters are transformed.
     distance : LaplaceDistance or None
-        The distance from the posterior: ``total_variation`` (an upper bound), ``shift`` and ``ratio`` by parameter.
-        None if it was not measured.
+        The distance from the posterior; None if it was not measured. ``total_variation`` is an upper bound of the total
+        variation distance. ``shift`` has, for each parameter, the posterior mean minus Laplace's mean, divided by the
+        posterior standard deviation. ``ratio`` has the posterior standard deviation divided by Laplace's.
     """
 
     target: Any = field(repr=False)

@@ -73,7 +73,7 @@ class PackedRows(NamedTuple):
 
 
 class Target(Value):
-    """A posterior ``pi(theta) ~ prior(theta) exp(-sum_i U_i(theta))`` over the rows ``i`` of the data.
+    """A posterior, proportional to ``prior(theta) exp(-sum_i U_i(theta))`` with a sum over the rows ``i`` of the data.
 
     ``U_i`` is the energy (negative log-likelihood) of row ``i``. Each row has a bound ``c_i``:
     ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)`` with a distance ``M``. Tempering and row weights are part of
@@ -118,7 +118,7 @@ class Target(Value):
     def seen_responses(self) -> SeenResponses | None:
         """Return a subsample of the responses, for the group ``observed_data`` of results.
 
-        None if the rows are not in memory.
+        The result is None if the rows are not in memory.
         """
         return None
 
@@ -141,9 +141,9 @@ class Target(Value):
 
     @property
     def description(self) -> dict[str, Any] | None:
-        """Return the plain values of the model that `tunamh.predict` needs; results keep them.
+        """Return a dict with the numbers and names that `tunamh.predict` needs of the model. Results keep this dict.
 
-        None if nothing can be predicted.
+        The result is None if nothing can be predicted.
         """
         return None
 
@@ -231,7 +231,7 @@ class Target(Value):
         return rows
 
     def best_mode(self) -> Mode:
-        """Return the mode with the largest share of the posterior."""
+        """Return the mode that has, by Laplace's approximation, the largest share of the posterior probability."""
         from .search.newton import best_mode  # which knows what an expansion is from here
 
         return best_mode(self)
@@ -242,16 +242,17 @@ class Target(Value):
 
     @property
     def c(self) -> np.ndarray:
-        """Return the bound ``c_i`` of each row: ``|U_i(b) - U_i(a)| <= c_i M(a, b)`` for all parameters ``a``, ``b``.
+        """Return the bound ``c_i`` of each row: ``|U_i(b) - U_i(a)| <= c_i M(a, b)`` for all ``a`` and ``b``.
 
-        ``U_i`` is the energy (negative log-likelihood) of row ``i``, with temper and weight; ``M`` is the distance of
-        the target.
+        ``a`` and ``b`` are parameter vectors, and ``M`` is the distance of two parameter vectors that the target uses,
+        such as the Euclidean distance. ``U_i`` is the energy (negative log-likelihood) of row ``i``, with temper and
+        weight.
         """
         return self.rows[:, self._bound_column]
 
     @cached_property
     def total_bound(self) -> float:
-        """Return the sum ``C = sum_i c_i`` of the bounds of all rows."""
+        """Return ``C``, the sum of the bounds ``c_i`` of all rows (see `c`)."""
         if self.gathered is not None:
             return self.gathered.total
         with np.errstate(over="ignore"):  # infinity is allowed: such a target serves tests without bounds
@@ -259,9 +260,10 @@ class Target(Value):
 
     @cached_property
     def supply(self) -> Supply:
-        """Return the supply of rows, which draws row ``i`` with probability ``c_i / C``.
+        """Return the object that draws rows at random, row ``i`` with probability ``c_i / C``.
 
-        If rows are not all in memory, each chain has its own supply.
+        ``c_i`` is the bound of row ``i``, and ``C`` is the sum of all bounds. If rows are not all in memory, each chain
+        has its own supply.
         """
         if self.gathered is not None:
             return GATHERED
@@ -271,10 +273,10 @@ class Target(Value):
     def precision_trace(self) -> float:
         """Return a rough value of the trace of the posterior precision.
 
-        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision.
+        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision; ``c_i`` is the bound of row ``i``.
 
-        If the model is right, the information equals the mean squared gradient, and ``c_i`` bounds the gradient of row
-        ``i``.
+        The reason: if the model is right, the Fisher information equals the mean squared gradient, and ``c_i`` bounds
+        the gradient of row ``i``.
         """
         squares = float(np.dot(self.c, self.c)) if self.gathered is None else self.gathered.squares
         trace = squares / self.temper + float(self._prior.precision.sum())
@@ -282,7 +284,10 @@ class Target(Value):
 
     @property
     def data_rows(self) -> int:
-        """Return the number of rows that the user gave: those of the target, unless one row became several."""
+        """Return the number of rows in the user's data.
+
+        It differs from ``n_rows`` if tunamh has made several rows from one row of the data.
+        """
         return self.n_rows
 
     @property
@@ -292,17 +297,27 @@ class Target(Value):
 
     @property
     def non_gaussianity(self) -> float:
-        """Return a number between 0 and 1: how far the posterior may be from Gaussian. It is 1 if nothing is known."""
+        """Return a number from 0 to 1: how far the posterior may be from a normal distribution.
+
+        It is 1 if nothing is known about this.
+        """
         return 1.0
 
     @property
     def walk_spread(self) -> float:
-        """Return the standard deviation of the logarithm of the step length of a random walk."""
+        """Return the standard deviation of the logarithm of the length of a random walk step.
+
+        It is 0 if all steps have the same typical length. It is larger if the prior may give the posterior a narrow
+        peak and wide tails.
+        """
         return 0.0
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return a short hash of the shape, of the sum of the bounds and of up to 1000 rows spread over the data."""
+        """Return a short hash of the data.
+
+        It is computed from the shape, from the sum of the bounds, and from up to 1000 rows spread over the data.
+        """
         spread = self.rows[:: max(1, self.n_rows // 1000)]
         digest = hashlib.blake2b(np.ascontiguousarray(spread).tobytes(), digest_size=8)
         digest.update(repr((self.rows.shape, self.total_bound)).encode())
@@ -312,9 +327,10 @@ class Target(Value):
         """Raise an error if the user's arrays changed after the target was made."""
 
     def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
-        """Return the target for compiled code, with its own work space: one per chain.
+        """Return the target in the form that compiled code reads. Each chain has its own copy with its own work space.
 
-        If rows are gathered, ``rows`` are the rows of this chain, and ``elsewhere`` makes passes over all rows.
+        If the rows are read in advance for each chain, ``rows`` are those of this chain, and ``elsewhere`` is the
+        address of a function that makes passes over all rows. By default, all rows are in memory.
         """
         parts = self.parts
         if self._prior.mixture is not None and self.mixture is None:
@@ -346,16 +362,22 @@ class Target(Value):
         )
 
     def to_user(self, points: np.ndarray) -> np.ndarray:
-        """Convert points (..., d) from the chain's parameters to the user's parameters."""
+        """Convert points (..., d) from the chain's coordinates to the user's parameters.
+
+        A chain may use other coordinates than the user, such as the inverse of a scale.
+        """
         return points
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
-        """Convert a point from the user's parameters to the chain's parameters."""
+        """Convert one point from the user's parameters to the chain's coordinates, which `to_user` converts back."""
         return point
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
-        """Return the variables in results, in order, with labels for vectors."""
+        """Return the names of the variables in results, in their order, each with the labels of its elements.
+
+        The labels are None if the variable is a single number.
+        """
         return [("theta", self.names)]
 
     def remarks(self) -> list[str]:
@@ -364,12 +386,15 @@ class Target(Value):
 
     @property
     def recorded(self) -> list[str]:
-        """Return the names of the numbers in a draw: the parameters, and other parts of the state."""
+        """Return the names of the numbers that a chain keeps for each draw: parameters and other parts of its state."""
         return self.names
 
     @property
     def reported(self) -> list[str]:
-        """Return the names of the user's parameters, as in `tunamh.summary`; one for each number of `to_user`."""
+        """Return the names of the user's parameters, as in `tunamh.summary`.
+
+        There is one name for each number that `to_user` returns.
+        """
         return [
             f"{name}{label}"
             for name, labels in self.variables
@@ -377,26 +402,26 @@ class Target(Value):
         ]
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        """Return the chain's state at the parameters ``theta``."""
+        """Return the state of a chain whose parameters are ``theta``."""
         return theta.copy()
 
     def search_starts(self) -> list[np.ndarray]:
-        """Return starting points for the search for a mode. The search uses the one with the lowest energy."""
+        """Return initial values for the search for a mode. The search starts from the one with the lowest energy."""
         return [self._prior.mean.copy()]
 
     def candidates(self) -> np.ndarray:
-        """Return points (k, d) near the modes, if the energies are not convex.
+        """Return points (k, d) near the modes that were found on a sample of the rows.
 
-        The array is empty if there is at most one mode.
+        The array is empty (k = 0) if there is at most one mode, or if no search was made.
         """
         return np.empty((0, self.dim))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Return points (k, d) near modes that the search for the mode ``known`` may have missed."""
+        """Return points (k, d) near modes that the search may have missed when it found the mode ``known``."""
         return np.empty((0, self.dim))
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
-        """Return the energies (negative log densities) of the posterior at points (k, d), including the prior."""
+        """Return the energy (minus log density) of the posterior at each of the points (k, d), including the prior."""
         data = np.array([self.expansion(point).energy for point in points])  # type: ignore[attr-defined]
         return data + self._prior_energies_at(points)
 
@@ -404,19 +429,26 @@ class Target(Value):
         return np.array([-self._prior.log_prior(point, self._prior.hyper) for point in points])
 
     def samples(self) -> Iterator[Target]:
-        """Return the target on random samples of its rows, from small to large, weighted to represent all rows."""
+        """Yield targets on random samples of the rows, from small to large samples.
+
+        The weights of the rows are multiplied so that a sample represents all rows.
+        """
         return iter(())
 
     def supported_point(self) -> np.ndarray | None:
-        """Return a point inside the support; None if none is known."""
+        """Return a point at which the posterior density is positive; None if no such point is known."""
         return None
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
-        """Return the point of the support that is closest to ``theta``."""
+        """Return the point closest to ``theta`` at which the posterior density is positive."""
         return theta
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Draw a random initial state, if the user sets none: standard normal coordinates."""
+        """Draw a random initial state of a chain, from the standard normal distribution.
+
+        Targets with more knowledge draw it from another distribution. `sample` uses it if the user does not set
+        ``init``.
+        """
         return rng.standard_normal(self.dim)
 
     def default_proposal(self) -> Any:
@@ -424,11 +456,11 @@ class Target(Value):
         return RandomWalk()
 
     def own_kernel(self) -> Any:
-        """Return the only kernel for the states of this target, such as a sweep over groups. None: any kernel works."""
+        """Return the kernel that this target needs, such as the sweep over groups; None: any kernel works."""
         return None
 
     def why_own_kernel(self) -> str:
-        """Say in words what the target's own kernel does."""
+        """Return one sentence for the user that says what the kernel of this target does."""
         return ""
 
     @property

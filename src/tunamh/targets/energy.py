@@ -135,7 +135,7 @@ class EnergyTarget(Target):
         return super().state_at(theta)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Return energy, gradient and Hessian of the data at ``theta``.
+        """Return the sum of the energies of all rows at ``theta``, with its gradient and Hessian.
 
         Without a user's Hessian, differences of gradients are used.
         """
@@ -163,9 +163,10 @@ class EnergyTarget(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Return the target with its Taylor part in closed form.
+        """Return a target with the same posterior, in which the Taylor expansion of all energies is one polynomial.
 
-        The bounds of the remainders are those of section 5a of docs/spec.md.
+        ``at_centre`` has the energy, the gradient and the Hessian of all rows at ``centre``; the other arguments are
+        those of `Taylor`. Section 5a of docs/spec.md has the bounds of the remainders.
         """
         c, width = self._lipschitz[order - 1], self._width
         if original_bounds:

@@ -64,7 +64,8 @@ class GLM(Regression):
 
     ``f`` is the energy (negative log-likelihood) of a row of weight 1, as the family defines it.
 
-    The bound is ``c_i = temper * weight_i * sup|f'| * |x_i|`` with the Euclidean distance (docs/spec.md, section 3).
+    A move of ``theta`` by the Euclidean distance ``M`` changes ``U_i`` by at most ``c_i M``, with the bound ``c_i =
+    temper * weight_i * sup|f'| * |x_i|`` (docs/spec.md, section 3).
 
     Parameters
     ----------
@@ -188,7 +189,11 @@ class GLM(Regression):
     coefficient_prior: ReadyPrior
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
-        """Return compiled functions of rows, together with the functions of the family and of the design."""
+        """Return the compiled functions that a chain needs: these, and those of the family and of the columns.
+
+        ``differences``, ``energies`` and ``scales`` compute, for given rows, energy differences, energies and the sizes
+        of the numbers in them (for rounding errors).
+        """
         own = {"family_rise": self.family.rise, "family_energy": self.family.energy}
         return Parts(differences, energies, scales)._replace(
             **others, **own, **self.observations.design.parts._asdict()
@@ -201,11 +206,14 @@ class GLM(Regression):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
-        """Return the same regression, with the formula it was made from."""
+        """Return the same regression, with the formula that it was made from.
+
+        ``kept_rows`` has row numbers in the user's table, if the formula left rows with missing values out.
+        """
         return self._with(formula=formula, kept_rows=kept_rows)
 
     def with_kept(self, kept: KeptExpansion) -> Self:
-        """Return the same regression, which needs no set-up: its expansion and its mode are known."""
+        """Return the same regression with a known Taylor expansion and a known mode, so that it needs no set-up."""
         return self._with(kept=kept)
 
     grown: Any = None
@@ -238,15 +246,16 @@ class GLM(Regression):
     def without_rows(self, numbers: Any) -> GLM:
         """Return the regression without some rows, without reading the other rows. The first row has number 0.
 
-        The remaining rows are numbered again. tunamh subtracts the sums of the removed rows, which causes only rounding
-        errors. (For files, `tunamh.forget` does not subtract: it reads the files again.)
+        The remaining rows are numbered again from 0. The regression keeps sums over the rows; tunamh subtracts the part
+        of the removed rows, which causes only rounding errors. (For files, `tunamh.forget` does not subtract: it reads
+        the files again.)
         """
         from .grown import without_rows
 
         return without_rows(self, numbers)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """Return the same regression, with a description of its data source (kept with the results)."""
+        """Return the same regression with ``origin``, a description of its data source, which results keep."""
         return self._with(origin=origin)
 
     @property
@@ -275,7 +284,7 @@ class GLM(Regression):
 
     @property
     def walks_linearly(self) -> bool:  # type: ignore[override]
-        """Return whether `to_user` is a linear map."""
+        """True if the map from the chain's coordinates to the user's parameters (`to_user`) is linear."""
         return self.row_layout.form is None or self.row_layout.form.linear
 
     @property
@@ -286,13 +295,17 @@ class GLM(Regression):
         return [("theta", list(self.row_layout.names)), *extras]
 
     def dependent_columns(self) -> list[np.ndarray]:
-        """Return groups of collinear columns, among the columns without a proper prior."""
+        """Return the groups of collinear columns, each as an array of column numbers.
+
+        Columns whose coefficients have a proper prior are left out.
+        """
         return dependent_columns(self)
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
-        """Return groups of collinear columns among the user's columns, for any prior.
+        """Return the groups of collinear columns among the user's columns, each as an array of column numbers.
 
-        Columns whose prior has an unknown scale, wiggles of curves, may depend on others: their prior tells them apart.
+        Columns whose coefficients have a proper prior are included. The exception are columns whose prior has an
+        unknown scale, such as the columns of a curve: these may be collinear with other columns.
         """
         rows, mixture = self.user_rows, self.coefficient_prior.mixture
         d = rows.design.dim
@@ -317,34 +330,41 @@ class GLM(Regression):
         return [*of_formula, *censoring_told(self.user_rows)]
 
     def separating_direction(self) -> np.ndarray | None:
-        """Return a direction along which the energy never rises; None if there is none.
+        """Return a direction (d,) in which the energy of no row ever rises; None if there is no such direction.
 
-        With such a direction the posterior is improper.
+        Only coefficients with a flat prior change in this direction. If there is such a direction, the posterior is
+        improper.
         """
         return separating_direction(self)
 
     def names_along(self, direction: np.ndarray) -> list[str]:
-        """Return the names of the columns that have a part in this direction."""
+        """Return the names of those columns whose coefficients change most in this ``direction`` (d,)."""
         return names_along(self, direction)
 
     def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
-        """Return whether the expansion proves that the posterior is proper."""
+        """Return True if the Taylor expansion proves that the posterior is proper.
+
+        ``away`` is the distance of the expansion's centre from the mode, in posterior standard deviations.
+        """
         return proved_proper(self, expanded, away)
 
     def model_warnings(self) -> list[str]:
-        """Return warnings to show before the regression is sampled."""
+        """Return warnings about the model, a list of sentences. `sample` shows them before it starts."""
         return list(model_warnings(self))
 
     # ------------------------------------------------------------------------------------------- normalised densities
 
     def refuse_without_constants(self) -> None:
-        """Raise an error if a prior is improper, or if a constant of the joint density is not known."""
+        """Raise an error if the normalising constant of the prior or of the likelihood is not known.
+
+        It is not known for an improper prior. `tunamh.evidence` needs all these constants.
+        """
         refuse_without_density(self)
 
     def log_joint(self, point: np.ndarray) -> float:
         """Return the log likelihood of all rows plus the log prior density, with all constants.
 
-        ``point`` and the density of the prior are in the chain's coordinates.
+        ``point`` is in the chain's coordinates (see `to_user`), and the prior density is that of these coordinates.
         """
         return log_likelihood(self, point) + log_prior_at(self, point)
 
@@ -352,38 +372,45 @@ class GLM(Regression):
 
     @property
     def convex(self) -> bool:
-        """Return whether every row's energy is convex.
+        """True if the energy of every row is a convex function of its linear predictors.
 
-        For your own family it is False unless the family says otherwise.
+        For your own family it is False unless you set ``convex=True``.
         """
         return self.family.convex
 
     def candidates(self) -> np.ndarray:
-        """Return modes of a sample of the rows, from many starts, for energies with quadratic upper bounds."""
+        """Look for modes of the posterior given a random sample of the rows, from many initial values.
+
+        Return the modes that were found, an array (k, d). The search needs a family whose energies have quadratic upper
+        bounds, and no unknown scale. Otherwise, and for convex energies, the array is empty.
+        """
         if self.convex or self.row_layout.form is not None or self.family.lower_bound is None:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Return modes of a sample of the rows, found by Newton steps, for energies that may not be convex."""
+        """Look for further modes of the posterior given a random sample of the rows, by Newton's method.
+
+        Return the modes that were found besides the mode ``known``, an array (k, d). It is empty if the energies are
+        convex.
+        """
         return super().rivals(known) if self.convex else rival_modes(self, known)
 
     @property
     def candidates_slack(self) -> float:
-        """Return how far above the lowest energy a candidate may lie.
+        """Return by how much the energy at a candidate may exceed the lowest energy. Other candidates are dropped.
 
-        A search starts only from candidates within this distance.
-
-        Candidates are modes of a sample of the rows, so their energies for all rows differ from those of the modes.
+        A candidate is a mode of a random sample of the rows, so its energy for all rows differs from that of the mode
+        for all rows.
         """
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
 
     @cached_property
     def modes(self) -> list[Mode]:
-        """Return the modes with a relevant share of the posterior, the largest first.
+        """Return the modes that have a relevant share of the posterior probability, the largest share first.
 
-        There is one mode if energies are convex.
+        There is one mode if the energies are convex.
         """
         return self._search.modes
 
@@ -465,9 +492,10 @@ class GLM(Regression):
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
-        """Return a regression of the distinct rows, with weights; None if there are few duplicates.
+        """Return a regression with the same posterior, in which equal rows are one row with a weight.
 
-        It has the same posterior."""
+        The result is None if there are few equal rows.
+        """
         found = distinct(self.observations)
         if found is None:
             return None
@@ -479,7 +507,7 @@ class GLM(Regression):
         )
 
     def highest_order(self) -> int:
-        """Return the highest order of expansion with a bounded remainder in every row; 0 if there is none."""
+        """Return the highest order of a Taylor expansion whose remainder is bounded in every row; otherwise 0."""
         of = self.terms
         if of.known_order is not None:
             return of.known_order

@@ -214,16 +214,21 @@ class GaussianMixture(Target):
         )
 
     def search_starts(self) -> list[np.ndarray]:
-        """Return starting points off the line of symmetry. On the line the search would stop at the saddle point."""
+        """Return initial values for the search for a mode, with ``t2`` different from 0.
+
+        The posterior is symmetric about the line ``t2 = 0``, and a search that starts there would stop at a saddle
+        point.
+        """
         return [np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)]
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
         return np.clip(theta, -self.box, self.box)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Return energy, gradient and Hessian of the data at ``theta``.
+        """Return the sum of the energies of all rows at ``theta``, with its gradient and Hessian.
 
-        Section 3.2 of docs/spec.md has the formulas; the second derivative of the paper is corrected there.
+        Section 3.2 of docs/spec.md has the formulas. The second derivative with respect to ``t2`` in the TunaMH paper
+        (Zhang, Cooper and De Sa 2020) has an error; section 4 of docs/spec.md describes it.
         """
         s2 = self.variance
 
@@ -249,7 +254,7 @@ class GaussianMixture(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Return the expansion of order 1.
+        """Return a target with the same posterior and a Taylor expansion of order 1; other orders raise an error.
 
         It uses Euclidean distances and the bound on the spectral norm of the Hessian in section 3.2 of docs/spec.md.
         """
@@ -265,11 +270,11 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 1, centre, at_centre, remainders=remainders, bounds=bounds_in_general(1))
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
-        """Return the target with lower bounds of the likelihood, as FlyMC needs it.
+        """Return a target with the same posterior and with lower bounds of the likelihood, as `FlyMC` needs it.
 
-        The bound of row ``i`` is ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]`` with
-        ``u = theta - t0``. ``U2bar_i`` is the bound of `hessian_norm_bounds`; ``t0`` is the centre; without a centre it
-        is 0.
+        The bound of row ``i`` is ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]`` with ``u = theta
+        - t0``. ``U_i`` is the energy for ``temper = 1``, and ``U2bar_i`` is its number in `hessian_norm_bounds`. ``t0``
+        is ``centre``, or 0 if this is None.
         """
         centre = np.zeros(2) if centre is None else centre
         if np.abs(centre).max() > self.box:
@@ -282,16 +287,19 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 2, centre, at_centre, remainders=remainders, bounds=NO_BOUNDS)
 
     def hessian_norm_bounds(self) -> np.ndarray:
-        """Return for each row a bound on the spectral norm of the Hessian of the energy, without temper.
+        """Return one number for each row: a bound of the spectral norm of its energy's Hessian, for ``temper = 1``.
 
-        The bound is that of section 3.2 of docs/spec.md.
+        Section 3.2 of docs/spec.md proves the bound.
         """
         s2, box = self.variance, self.box
         near = (np.abs(self.rows[:, 0]) + box) / (2 * s2)
         return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row the largest energy inside the box and the range of its energies, with temper."""
+        """Return two arrays (N,): upper bounds of each row's energy, and of the range of its energies, inside the box.
+
+        Both include ``temper``.
+        """
         farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
         return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 

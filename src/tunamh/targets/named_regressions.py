@@ -10,7 +10,7 @@ from .glm import GLM
 
 
 class LogisticRegression(GLM):
-    """Bayesian logistic regression with labels 0 and 1; see `GLM` for the parameters."""
+    """Bayesian logistic regression with labels 0 and 1. The parameters are those of `GLM`."""
 
     @explained
     def __init__(

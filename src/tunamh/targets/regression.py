@@ -42,18 +42,22 @@ class Regression(Target):
 
     @cached_property
     def chain_names(self) -> list[str]:
-        """Return the parameters' names in the order of the chain's coordinates."""
+        """Return the names of the parameters, in the order in which a chain has them."""
         form = self.row_layout.form
         return self.names if form is None else form.in_walked_order(self.names)
 
     # --------------------------------------------------------------------------------------------------- the rows
 
     def weight(self, rows: Rows) -> np.ndarray:
-        """Return the weights of some rows, multiplied by ``temper``."""
+        """Return one number for each of these rows: its weight, multiplied by ``temper``."""
         return weight_of(rows, self.temper)
 
     def sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
-        """Compute ``terms(X, y, weight)`` for every block of rows and add the results up in the order of the blocks."""
+        """Compute ``terms(X, y, weight)`` for every block of rows; return the sums over all blocks.
+
+        ``terms`` returns a tuple of arrays. The blocks are added in their order, so the rounding errors do not depend
+        on the number of threads.
+        """
         return self.observations.sums(partial(_of_rows, terms, self.temper))
 
     def packed(
@@ -62,9 +66,9 @@ class Regression(Target):
         """Return the packed rows: one array with the numbers that compiled code reads of each row (`Packing`).
 
         A packed row has the features ``x``, the response ``y``, the bound ``c``, ``extra`` further columns and, if rows
-        are weighted, the weight. ``fill(rows, block)`` fills the bounds and further columns of a block; its result is
-        handed to ``take``, block after block. If the packed rows need more memory than their source allows, no row is
-        kept, and rows are gathered when they are needed (`GatheredRows`).
+        are weighted, the weight. ``fill(rows, block)`` writes the bounds and further columns of a block; ``take`` is
+        called with each result of ``fill``, in the order of the blocks. If the packed rows need more memory than their
+        source allows, no row is kept, and rows are read when a chain needs them (`GatheredRows`).
         """
         observations = self.observations
         packing = Packing(self.y_column, extra, observations.weighted, self.temper, fill)
@@ -131,7 +135,7 @@ class Regression(Target):
         return self.temper * self.observations.sums(_weights_of)[0]
 
     def on_observations(self, observations: Observations, **changes: Any) -> Self:
-        """Return the same regression of other observations."""
+        """Return the same regression with other rows (``observations``); ``changes`` sets further attributes."""
         return self._with(
             **{
                 "observations": observations,
@@ -144,14 +148,17 @@ class Regression(Target):
         )
 
     def on_rows(self, index: np.ndarray) -> Self:
-        """Return the target on some of its rows. Their weights are multiplied so that they represent all rows."""
+        """Return the target on the rows with the numbers ``index``, which represent all rows.
+
+        Their weights are multiplied by the number of all rows over the number of these rows.
+        """
         rows = self.observations.take(index).weighted_up(self.n_rows / len(index))
         return self.on_observations(rows, known_columns=self.columns)
 
     def on_columns(self, which: np.ndarray) -> Self:
-        """Return the regression on the columns of the mask ``which``, with a flat prior.
+        """Return the regression on those columns for which the mask ``which`` is True, with a flat prior.
 
-        It answers questions about the design and is not sampled.
+        tunamh does not sample it: it is used to find collinear columns and separated data.
         """
         names, dim = [name for name, kept in zip(self.chain_names, which, strict=True) if kept], int(which.sum())
         return self.on_observations(
@@ -166,10 +173,10 @@ class Regression(Target):
 
     @cached_property
     def columns(self) -> Columns:
-        """Return the results of an examination of the columns, on a sample of the rows.
+        """Return what an examination of the columns has found, on a sample of the rows.
 
-        They include coordinates in which the columns are well conditioned, and directions in which columns may be
-        collinear.
+        The result has coordinates in which the columns have similar sizes and are nearly uncorrelated, and the
+        directions in which columns may be collinear.
         """
         if self.known_columns is not None:
             return self.known_columns
@@ -181,7 +188,7 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """Return the same regression with what is known of its columns, so that they need not be examined again.
+        """Return the same regression with the result of `columns`, so that its copies need not examine them again.
 
         Samples that came with those of the columns come along.
         """
@@ -202,10 +209,7 @@ class Regression(Target):
         ]
 
     def samples(self) -> Iterator[Target]:
-        """Return the target on two random samples: a hundredth and a tenth of the rows.
-
-        Samples that are too small are left out.
-        """
+        """Yield the target on two random samples: a hundredth and a tenth of the rows."""
         indices = self._rows_of_samples()
         if not indices:
             return
@@ -224,7 +228,7 @@ class Regression(Target):
         """Return the target on a random sample of its rows, weighted to represent all rows.
 
         The sample has ``max(n, 20 d)`` rows for ``d`` parameters, or fewer if the source limits the rows in memory. If
-        that is all rows or more, the target itself is returned.
+        there are not more rows than this, the target itself is returned. ``seed`` is the seed of the sample.
         """
         n = self._at_most(max(n, 20 * self.dim))
         if n >= self.n_rows:
@@ -232,10 +236,10 @@ class Regression(Target):
         return self.on_rows(np.sort(np.random.default_rng(seed).choice(self.n_rows, size=n, replace=False)))
 
     def search_starts(self) -> list[np.ndarray]:
-        """Return starting points for the search for a mode.
+        """Return initial values for the search for a mode.
 
-        They are the prior's mean and, if the family can guess predictors from responses, a least squares fit to these
-        guesses.
+        The first is the mean of the prior. If the family can compute rough linear predictors from the responses, the
+        second is a least squares fit to these.
         """
         starts, guess = super().search_starts(), self.family.guess
         if self.row_layout.start is not None:
@@ -259,20 +263,20 @@ class Regression(Target):
         return starts
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return energy and gradient of the data at ``theta``, from one pass without a Hessian."""
+        """Return the sum of the energies of all rows at ``theta``, and its gradient, from one pass over the rows."""
         of = self.terms  # a function of blocks may travel: it must not hold the target
         energy, gradient = self.sums(lambda X, y, weight: of.slope(X, theta, y, weight))
         return energy, gradient
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
-        """Return the energies (negative log densities) of the posterior at points (k, d), from one pass."""
+        """Return the energy (minus log posterior density) at each of the points (k, d), from one pass over the rows."""
         of = self.terms
         with np.errstate(over="ignore", invalid="ignore"):
             data = self.sums(lambda X, y, weight: (of.energies_at(X, points, y, weight),))[0]
             return data + self._prior_energies_at(points)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Return energy, gradient and Hessian of the data at ``theta``, from one pass over blocks of rows."""
+        """Return the sum of all energies at ``theta``, with its gradient and Hessian, from one pass over the rows."""
         of, frame = self.terms, self.columns.frame
         with np.errstate(over="ignore", invalid="ignore"):
             found = self.sums(lambda X, y, weight: of.expansion(X, theta, y, weight, frame))

@@ -84,7 +84,7 @@ class FiniteWalk(Target):
 
     Examples
     --------
-    >>> walk = FiniteWalk([-1.0] * 5000 + [5.0] * 1000, states=200)     # the paper's counterexample
+    >>> walk = FiniteWalk([-1.0] * 5000 + [5.0] * 1000, states=200)  # the counterexample of the TunaMH paper
     """
 
     states: int
@@ -133,7 +133,10 @@ class FiniteWalk(Target):
         )
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row the largest energy of any state and the range of its energies, with temper."""
+        """Return two arrays (N,): the largest energy of each row over all states, and the range of its energies.
+
+        Both include ``temper``.
+        """
         if self._bound_column == 1:
             ends = self.temper * self.rows[:, :1] * np.array([0.0, self.states - 1.0])
         else:

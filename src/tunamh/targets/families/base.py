@@ -71,7 +71,7 @@ class BaseFamily(ABC):
 
     @property
     def positive_parameters(self) -> tuple[str, ...]:
-        """Those parameters that are positive numbers."""
+        """The names of those parameters that are positive numbers."""
         return tuple(name for name in self.parameters if name not in (*self.probabilities, *self.real_parameters))
 
     named_predictors: tuple[str, ...] = ()
@@ -87,7 +87,10 @@ class BaseFamily(ABC):
     """The links of the parameters that depend on columns."""
 
     def known_parameters(self) -> dict[str, float]:
-        """Return the parameters with a known value, including those of an inner family."""
+        """Return the parameters that have known values, as a dict from names to values.
+
+        If the family contains another family, as `Hurdle` does, its known parameters are included.
+        """
         found: dict[str, float] = {}
         for name, value in self.settings().items():
             if isinstance(value, BaseFamily):
@@ -97,12 +100,12 @@ class BaseFamily(ABC):
         return found
 
     def settings(self) -> dict[str, Any]:
-        """Return the fields of the dataclass, by name."""
+        """Return the arguments with which the family was made, as a dict from names to values."""
         own: Any = self
         return {one.name: vars(own)[one.name] for one in fields(own)} if is_dataclass(own) else {}
 
     def parameter_prior(self, name: str) -> Any:
-        """Return the user's prior of a parameter; None if there is none."""
+        """Return the prior that the user has set for the parameter ``name``; None if there is none."""
         return self.settings().get(name)
 
     # --------------------------------------------------------------------------------------------- what it may be given
@@ -119,29 +122,38 @@ class BaseFamily(ABC):
     """Whether a model without any column is one: of hazards, which are the family's own."""
 
     def settled(self, observations: Observations) -> BaseFamily:
-        """Return the family with the known numbers that it learns from the rows, such as times between pieces."""
+        """Return the family with the numbers that it must find from the data, such as the times of change of a hazard.
+
+        Most families need no such numbers and return themselves.
+        """
         return self
 
     linear_in_label: ClassVar[bool] = False
     """For labels: whether ``k`` successes in ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
 
     def for_trials(self) -> BaseFamily:
-        """Return the family for rows with trials."""
+        """Return the family for rows whose response is a number of successes in several trials."""
         return self
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
-        """Return the rows of a binary family for ``k`` successes in ``n`` trials."""
+        """Return the rows for a family of labels.
+
+        The responses in ``found`` are numbers of successes; ``trials`` has the numbers of trials.
+        """
         raise NotImplementedError
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the codes and names of the user's classes, for families of classes."""
+        """Return the class of each row as a number, and the names of the classes.
+
+        Only families of classes have this method; ``found`` is the response as a factor.
+        """
         raise NotImplementedError
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - a family may take any numbers
         """Raise a ValueError for responses that the family does not allow."""
 
     def warnings(self, observations: Observations) -> list[str]:
-        """Return warnings about these rows, as whole sentences."""
+        """Return warnings about ``observations`` for the user, as a list of whole sentences."""
         return []
 
     @property
@@ -156,9 +168,10 @@ class BaseFamily(ABC):
 
     @abstractmethod
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return the layout of the rows as compiled code reads them.
+        """Return the layout of the rows for compiled code: which numbers a row has, and in which order.
 
         The layout also has the unknown parameters with their priors, their coordinates and their initial values.
+        ``temper`` is a number that multiplies the energies of all rows.
         """
 
     own_intercepts: ClassVar[bool] = False
@@ -180,7 +193,7 @@ class BaseFamily(ABC):
     """The median of the absolute value of an error of scale 1."""
 
     def response(self, rows: Rows) -> np.ndarray:
-        """Return the response of the linear regression: ``y``, or ``log y`` if the logarithm is regressed."""
+        """Return one number for each row: ``y``, or ``log y`` if the family models the logarithm of the response."""
         return np.log(rows.y) if self.regresses_logarithm else rows.y
 
     @property
@@ -190,11 +203,14 @@ class BaseFamily(ABC):
 
     @property
     def unknown_scale(self) -> bool:
-        """Return whether the scale of the errors has no posterior if all responses are equal."""
+        """Return True if the scale of the errors is unknown. Then equal responses in all rows give no posterior."""
         return False
 
     def with_default_scale(self, prior: Any) -> BaseFamily | None:
-        """Return the family with this prior of the scale, if the user set none; None if the family has no scale."""
+        """Return a copy of the family with this prior of its scale.
+
+        The result is None if the user has set the scale, or if the family has none.
+        """
         return None
 
     def location(
@@ -204,10 +220,11 @@ class BaseFamily(ABC):
 
         The default priors use these two numbers (`tunamh.priors.default`).
 
-        For real responses they are the mean and the standard deviation; if the family models the logarithm of the
-        response, those of the logarithms. A robust family uses the median absolute deviation divided by 0.6745, if it
-        is not zero. For a family with a link the unit is 1. If ``y`` is only a sample, ``moments`` are the mean and the
-        standard deviation of all responses.
+        For real responses, the centre is the mean and the unit is the standard deviation. If the family models the
+        logarithm of the response, they are those of the logarithms. In a robust family, the unit is the median absolute
+        deviation divided by 0.6745, if this is not zero. For a family with a link, the unit is 1; the centre is the
+        logarithm of the mean for a log link, and 0 for other links. If ``y`` is only a sample, ``moments`` has the mean
+        and the standard deviation of all responses.
         """
         if self.responses is None:
             return Location(None, 1.0)
@@ -228,24 +245,27 @@ class BaseFamily(ABC):
     # ------------------------------------------------------------------------------------------ the response, the shell
 
     def response_distribution(self) -> ResponseDistribution | None:
-        """Return the distribution of a response given its predictor. None: only linear predictors can be predicted."""
+        """Return the distribution of a response, given its linear predictor.
+
+        None: the distribution is not known, so `tunamh.predict` can only return linear predictors.
+        """
         return None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
         """Return the variance of one row on the scale of the linear predictor; `tunamh.group_scales` uses it.
 
-        None if it is unknown.
+        The result is None if the variance is unknown.
 
         ``p`` has the family's parameters (numbers or draws). ``mean`` is the mean of the responses. For labels and
-        classes the result is the variance of the link's latent error (without an order: that of a class beside the
-        reference). For counts and proportions the variance depends on the mean of the row; it is approximated at
-        ``mean``.
+        ordered classes the result is the variance of the latent error that belongs to the link; for classes without an
+        order, ``pi^2 / 3``. For counts and proportions the variance depends on the mean of the row; it is approximated
+        at ``mean``.
         """
         return self.link.variance if self.of_labels or self.of_classes else None
 
     @classmethod
     def words(cls) -> dict[str, Callable[[], BaseFamily]]:
-        """Return the family's names at the shell, with functions that make it."""
+        """Return the names of the family in the command ``tunamh``, each with a function that makes the family."""
         return {} if cls.word is None else {cls.word: cls}
 
 
@@ -257,7 +277,10 @@ class Family(BaseFamily, OnePredictorLikelihood):
     """
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return the layout of rows with one predictor ``x.theta``. Only its coefficients are unknown."""
+        """Return the layout of the rows for a family with one linear predictor.
+
+        Only the coefficients are unknown. ``temper`` is a number that multiplies the energies of all rows.
+        """
         return RowLayout(observations, self, column_names(observations))
 
 

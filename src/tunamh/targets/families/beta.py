@@ -34,10 +34,11 @@ _PIECES = 2  # a side, of boxes for jets
 class Beta(BaseFamily):
     """Regression of proportions between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``.
 
-    The larger the precision is, the smaller is the variance of the responses.
+    The larger the precision is, the smaller is the variance of the responses: ``mean (1 - mean) / (1 + precision)``.
 
     ``precision`` is the prior of the precision; a known precision is not possible. Default: the prior
-    `priors.LogNormal(1, 2)`. With ``predictors={"precision": Z}`` the logarithm of the precision is ``z.gamma``.
+    `priors.LogNormal(1, 2)`. With ``predictors={"precision": Z}`` the logarithm of the precision is ``z.gamma``; the
+    argument ``precision`` is then the prior of ``gamma`` (default: ``Normal(scale=2.5)``).
     """
 
     precision: Any = None
@@ -81,7 +82,7 @@ class Beta(BaseFamily):
         return OfMean(self.link.mean, shares)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``logit y`` at the mean ``m``.
+        """Return the variance of ``logit y`` for a row with the mean ``m = mean``.
 
         It is ``trigamma(m precision) + trigamma((1 - m) precision)``.
         """

@@ -117,7 +117,7 @@ class Softmax(MultiPredictorLikelihood):
 
 @dataclass(frozen=True)
 class Categorical(BaseFamily):
-    """Softmax regression of classes 0, 1, ..., K: ``p(y = k) ~ e^{x.theta_k}``.
+    """Softmax regression of classes 0, 1, ..., K: ``p(y = k)`` is proportional to ``e^{x.theta_k}``.
 
     The first class is the reference: ``theta_0 = 0``.
 
@@ -131,7 +131,10 @@ class Categorical(BaseFamily):
     coefficients_per_class = True
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the codes and names of the user's classes; classes without rows are left out."""
+        """Return the class of each row as a number 0, 1, ..., and the names of the classes.
+
+        Classes that no row has are left out.
+        """
         return found.codes.astype(np.float64), tuple(found.levels)
 
     def check(self, y: np.ndarray) -> None:

@@ -54,7 +54,11 @@ class CensoredFamily(BaseFamily):
 
     @abstractmethod
     def likelihood(self, observations: Observations) -> OnePredictorLikelihood:
-        """Return the likelihood of the standardised residuals of these observations."""
+        """Return the likelihood of a row as a function of its standardised residual.
+
+        The standardised residual is the response minus the linear predictor, divided by the scale. The likelihood
+        depends on which responses of ``observations`` are censored.
+        """
 
     def check(self, y: np.ndarray) -> None:
         if self.responses is Responses.POSITIVE and (y <= 0).any():

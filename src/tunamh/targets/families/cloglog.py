@@ -124,8 +124,9 @@ def hit_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 class Cloglog(LinearInLabel):
     """Regression of a 0/1 response with the complementary log-log link: ``P(y = 1) = 1 - exp(-e^eta)``.
 
-    The energy (negative log-likelihood) of a row is ``f = y g(eta) + (1-y) e^eta`` with
-    ``g(eta) = -log(1 - exp(-e^eta))``. It is linear in ``y``. `hit_derivatives` has the derivatives of ``g``.
+    The energy (negative log-likelihood) of a row is ``f = y g(eta) + (1-y) e^eta`` with ``g(eta) = -log(1 -
+    exp(-e^eta))``. It is linear in ``y``. tunamh sets ``fractions=True`` if rows are trials; then ``y`` is a fraction
+    of successes.
     """
 
     fractions: bool = field(default=False, repr=False, kw_only=True)
@@ -136,7 +137,7 @@ class Cloglog(LinearInLabel):
     rise = _cloglog_rise
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Return the predictor whose probability is halfway between the response and 1/2."""
+        """Return a rough linear predictor for each row: the one whose probability is halfway between ``y`` and 1/2."""
         return np.log(-np.log(0.75 - 0.5 * y))
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -145,19 +146,19 @@ class Cloglog(LinearInLabel):
         return y * first + miss, y * second + miss, y * third + miss
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
 
-        For label 1 they are 1 (not attained), 0.4125 and 0.4261. Otherwise they are infinite, because ``f`` contains
-        ``e^eta``.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. For label 1 the suprema are 1 (not
+        attained), 0.4125 and 0.4261. Otherwise they are infinite, because ``f`` contains ``e^eta``.
         """
         return Suprema(*(np.where(y < 1, np.inf, most) for most in HIT_SUPREMA))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return the suprema of the derivatives within ``radius`` of ``eta``. ``f'`` is monotone.
+        """Return, for each row, bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
 
-        The suprema of ``f''`` and ``f'''`` are at most the sums of the suprema of the two parts of ``f``.
-
-        For labels 0 and 1 the sums are exact, because these labels have only one part.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is monotone, so the first bound
+        is at an end of the interval. The other bounds are sums of the suprema of the two terms of ``f``. For labels 0
+        and 1 one of these terms is zero, so the bounds are exact.
         """
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide
@@ -168,12 +169,12 @@ class Cloglog(LinearInLabel):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2 of the energy ``f = y g(eta) + (1-y) e^eta``.
+        """Return the constant of order 2 of each row (`OnePredictorLikelihood.second_order_constants`).
 
-        ``rho`` is the radius around ``eta``. These are the bounds that `OnePredictorLikelihood.second_order_constants`
-        defines. The constant of ``g(eta) = -log(1 - exp(-e^eta))`` comes from `second_order_near`. The constant of
-        ``e^eta`` is ``e^eta phi(rho)`` with ``phi(x) = 2 (e^x - 1 - x) / x^2``. The result is ``y`` times
-        the first constant plus ``1-y`` times the second.
+        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``. The
+        energy is ``f = y g(eta) + (1-y) e^eta``. So the constant is ``y`` times the constant of ``g(eta) = -log(1 -
+        exp(-e^eta))``, which `second_order_near` computes, plus ``1-y`` times the constant of ``e^eta``. The latter is
+        ``e^eta phi(radius)`` with ``phi(x) = 2 (e^x - 1 - x) / x^2``.
         """
         hits = second_order_near(hit_derivatives, eta, radius, HIT_THIRD_PEAKS, HIT_SUPREMA[2])
         misses = exponential_second_order(eta, eta, radius)

@@ -28,9 +28,10 @@ class OfCounts:
         refuse_where(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})", _advice(y) if wrong.any() else "")
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether the energy of a row is unbounded for large and for small predictors of the mean.
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
 
-        It is unbounded for large predictors. For small predictors it is unbounded only if the count is positive.
+        ``eta`` is the linear predictor of the mean. The result is two boolean arrays. The first, for +infinity, is True
+        for all rows. The second, for -infinity, is True if the count is positive.
         """
         return np.ones(y.shape, bool), y > 0
 

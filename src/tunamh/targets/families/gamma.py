@@ -105,9 +105,10 @@ class GammaLikelihood(OnePredictorLikelihood):
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """Return the number by which ``f`` multiplies the predictor, or 1 if that is larger.
+        """Return the rounding error of an energy difference, in units of the rounding error of the number 1.
 
-        The rounding error of an energy difference is proportional to it, even where the two terms of ``f`` cancel.
+        The energy is ``shape`` times a function of ``eta``, so the rounding error is ``shape`` (or 1, if ``shape`` is
+        smaller).
         """
         return max(1.0, self.shape)
 
@@ -118,9 +119,9 @@ class GammaLikelihood(OnePredictorLikelihood):
         return np.log(y)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether the energy of a row is unbounded for large and for small predictors.
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
 
-        It is unbounded for both.
+        ``eta`` is the linear predictor. The result is two boolean arrays, the first for +infinity. All values are True.
         """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
@@ -130,24 +131,26 @@ class GammaLikelihood(OnePredictorLikelihood):
         return self.shape - ratio, ratio, -ratio
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return infinity for ``|f'|``, ``|f''|`` and ``|f'''|``, because ``e^-eta`` is unbounded."""
+        """Return infinity as the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` for each row.
+
+        The energy ``f`` of a row contains ``e^-eta``, which is unbounded (``eta`` is the linear predictor).
+        """
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
 
-        All three derivatives are monotone, so the suprema are at the ends of the interval.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. All three derivatives are monotone, so
+        the suprema are at the ends of the interval.
         """
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2, which bound the remainder of the Taylor expansion.
+        """Return the constant of order 2 of each row (docs/spec.md, section 5m).
 
-        Section 5m of docs/spec.md defines them.
-
-        For the radius ``rho`` around ``eta`` the smallest valid constant is ``a y e^-eta phi(rho)``.
-
-        Here ``phi(x) = 2 (e^x - 1 - x) / x^2``.
+        It is the smallest number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
+        radius``. ``f(eta)`` is the energy of the row, and ``eta`` its linear predictor. With the shape ``a`` it is ``L
+        = a y e^-eta phi(radius)``, ``phi(x) = 2 (e^x - 1 - x) / x^2``.
         """
         return exponential_second_order(np.log(self.shape) + np.log(y) - eta, eta, radius)
 

@@ -75,7 +75,11 @@ class Gaussian(ResidualFamily):
         return Gaussian(scale)
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return the layout as in `Family`, also for censored responses (Tobit) and for a scale with columns."""
+        """Return the layout of the rows for compiled code: which numbers a row has, and in which order.
+
+        It is that of `Family`, with changes for an unknown scale, for censored responses (Tobit) and for a scale that
+        depends on columns.
+        """
         if described_by_columns(observations):
             return heteroscedastic(observations, self.scale)
         if not observations.has_censoring:
@@ -93,22 +97,26 @@ class Gaussian(ResidualFamily):
         return -self.precision * r, np.full_like(r, self.precision), np.zeros_like(r)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``: infinity, 1/s^2 and 0 (``f`` is quadratic)."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` for each row: infinity, 1/s^2 and 0.
+
+        ``f(eta)`` is the energy of a row as a function of its linear predictor; it is quadratic. ``s`` is the scale.
+        """
         return same_for_all(y, np.inf, self.precision, 0.0)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
 
-        ``f'`` is monotone and ``f''`` is constant, so the suprema are at the ends of the interval.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is linear, so its supremum is at
+        an end of the interval; ``f''`` is constant, and ``f'''`` is zero.
         """
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return zero, because ``f'`` is linear."""
+        """Return zero for each row: the energy is quadratic, so its Taylor expansion of order 2 has no remainder."""
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Return the log-likelihood itself: the bound is exact, so FlyMC never reads a row."""
+        """Return the log-likelihood of each row itself, which is quadratic. So FlyMC never reads a row."""
         zero = np.zeros(y.shape)
         return LowerBound(y, np.full(y.shape, -0.5 * self.precision), zero, zero)
 

@@ -33,16 +33,19 @@ class LabelFamily(Family):
             refuse_where(wrong, y, "be 0 or 1", _advice(y) if wrong.any() else "", "labels")
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
-        """Return rows for ``k`` successes in ``n`` trials.
+        """Return the rows for ``k`` successes in ``n`` trials.
 
-        If the energy is linear in the label, each row becomes one row with a fraction; otherwise it becomes two rows.
+        ``k`` is the response in ``found``, and ``n`` is in ``trials``. If the energy is linear in the label, each row
+        becomes one row with the response ``k / n`` and the weight ``n``. Otherwise it becomes two rows, one for the
+        successes and one for the failures.
         """
         return as_fractions(found, trials) if self.linear_in_label else as_two_rows(found, trials)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether the energy of a row is unbounded for large and for small predictors.
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
 
-        Label 0: unbounded for large predictors only. Label 1: for small predictors only. A fraction: for both.
+        ``eta`` is the linear predictor. The result is two boolean arrays. The first, for +infinity, is True unless the
+        label is 1. The second, for -infinity, is True unless the label is 0.
         """
         return y < 1, y > 0
 

@@ -12,9 +12,10 @@ from ...compiled import Part
 
 
 class Suprema(NamedTuple):
-    """For each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over ``eta``; infinity is allowed.
+    """For each row, upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``; they may be infinite.
 
-    ``f`` is the energy (negative log-likelihood) of a row as a function of its predictor ``eta``.
+    ``f(eta)`` is the energy (minus log-likelihood) of a row as a function of its linear predictor ``eta``. The closer
+    the bounds are to the suprema, the fewer rows are read.
     """
 
     first: np.ndarray
@@ -64,23 +65,25 @@ class Likelihood(ABC):
     @property
     @abstractmethod
     def energy(self) -> Part:
-        """Return the compiled energy of rows, in the role `FamilyEnergy`.
+        """Return the compiled function for the energies of rows, in the role `FamilyEnergy`.
 
-        If a row has ``K`` predictors, the vector ``eta`` has predictor ``k`` of row ``b`` at ``eta[k * m + b]``;
-        ``m = eta.size / K`` is the number of rows that fit into the vector.
+        The energy is minus the log-likelihood of a row. If each row has ``K`` linear predictors, the vector ``eta`` has
+        predictor ``k`` of row ``b`` at ``eta[k * m + b]``; ``m = eta.size / K`` is the number of rows that fit into the
+        vector.
         """
 
     @property
     @abstractmethod
     def rise(self) -> Part:
-        """Return the compiled difference of two energies of rows, in the role `FamilyRise`.
+        """Return the compiled function for energy differences of rows, in the role `FamilyRise`.
 
-        The predictors are in the same order as in `energy`.
+        It returns, for each row, the energy at the proposed linear predictors minus the energy at the current ones. The
+        linear predictors have the same order as in `energy`.
         """
 
     @property
     def hyper(self) -> tuple[float, ...]:
-        """Return the family's numbers, which are passed to ``energy`` and ``rise``."""
+        """Return the fixed numbers of the family, such as a known scale. They are passed to ``energy`` and ``rise``."""
         return ()
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - an energy may take any numbers
@@ -88,9 +91,10 @@ class Likelihood(ABC):
 
     @abstractmethod
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the derivatives ``f'``, ``f''`` and ``f'''`` of the energy with respect to the predictors.
+        """Return ``f'``, ``f''`` and ``f'''``, the derivatives of the energies of n rows.
 
-        With K predictors they are arrays (K, n), (K, K, n) and (K, K, K, n).
+        They are derivatives with respect to the linear predictors. With one linear predictor these are three arrays
+        (n,). With K linear predictors they are arrays (K, n), (K, K, n) and (K, K, K, n).
         """
 
     guess: Any = None
@@ -129,9 +133,10 @@ class OnePredictorLikelihood(Likelihood):
 
     @abstractmethod
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return for each row the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``.
+        """Return, for each row, upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``.
 
-        The docstring of each family has the proof.
+        They may be infinite. ``f(eta)`` is the energy (minus log-likelihood) of a row as a function of its linear
+        predictor ``eta``. The docstring of each family has the proof.
         """
 
     suprema_near: Any = None

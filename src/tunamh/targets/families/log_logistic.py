@@ -18,9 +18,11 @@ from .responses import ResponseDistribution
 
 @dataclass(frozen=True)
 class LogLogistic(CensoredErrors):
-    """Regression of positive responses.
+    """Regression of positive responses whose logarithms have logistic errors.
 
-    The logarithm of a response has a logistic distribution with centre ``x.beta`` and scale ``scale`` (see `Gaussian`).
+    The logarithm of a response has a logistic distribution with centre ``x.beta`` and scale ``scale``. The scale is a
+    known number, or the prior of an unknown scale. By default it is unknown, with the default prior of `Gaussian` for
+    the logarithms.
     """
 
     responses = Responses.POSITIVE

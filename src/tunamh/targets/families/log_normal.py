@@ -18,9 +18,11 @@ from .responses import ResponseDistribution
 
 @dataclass(frozen=True)
 class LogNormal(CensoredErrors):
-    """Regression of positive responses.
+    """Regression of positive responses whose logarithms have normal errors.
 
-    The logarithm of a response is normal with mean ``x.beta`` and standard deviation ``scale``.
+    The logarithm of a response is normal with mean ``x.beta`` and standard deviation ``scale``. The scale is a known
+    number, or the prior of an unknown scale. By default it is unknown, with the default prior of `Gaussian` for the
+    logarithms.
     """
 
     responses = Responses.POSITIVE

@@ -43,7 +43,8 @@ def _fill_derivatives(eta, y, first, second, third):
 class Logistic(LinearInLabel):
     """Logistic regression of a 0/1 response: ``P(y = 1) = 1 / (1 + e^-eta)``.
 
-    The energy (negative log-likelihood) of a row is ``f = log(1 + e^eta) - y eta`` (docs/spec.md, section 3.3).
+    The energy (negative log-likelihood) of a row is ``f = log(1 + e^eta) - y eta`` (docs/spec.md, section 3.3). tunamh
+    sets ``fractions=True`` if rows are trials; then ``y`` is a fraction of successes.
     """
 
     fractions: bool = field(default=False, repr=False, kw_only=True)
@@ -61,24 +62,28 @@ class Logistic(LinearInLabel):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
 
-        They are 1 (not attained), 1/4 (at eta = 0) and 1/(6 sqrt 3). With the probability ``p = 1 / (1 + e^-eta)``,
-        ``f''' = p(1-p)(1-2p)``, which has its extrema at p = (1 -+ 1/sqrt 3)/2.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. The suprema are 1 (not attained), 1/4
+        (at ``eta = 0``) and 1/(6 sqrt 3). With the probability ``p = 1 / (1 + e^-eta)``, ``f''' = p(1-p)(1-2p)``, which
+        has its extrema at ``p = (1 - 1/sqrt 3)/2`` and ``p = (1 + 1/sqrt 3)/2``.
         """
         return same_for_all(y, 1.0, 0.25, SIGMOID_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return the suprema of the derivatives within ``radius`` of ``eta``. ``f'`` is monotone.
+        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
 
-        ``f''`` has the critical point 0, and ``f'''`` has the critical points -+log(2 + sqrt 3).
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. Each supremum is at an end of the
+        interval or at a critical point inside it. ``f'`` has no critical point, ``f''`` has the critical point 0, and
+        ``f'''`` has the critical points ``-log(2 + sqrt 3)`` and ``log(2 + sqrt 3)``.
         """
         return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2 (docs/spec.md, section 5m).
+        """Return the constant of order 2 of each row (docs/spec.md, section 5m).
 
-        They are those of ``log(1 + e^eta)``, because the other term of the energy is linear.
+        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``. It is
+        that of ``log(1 + e^eta)``, because the other term of the energy ``f`` is linear.
         """
         return logistic_second_order(eta, radius)
 
@@ -86,9 +91,10 @@ class Logistic(LinearInLabel):
         return logistic_third_order(eta, radius)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Return Jaakkola and Jordan's lower bound of the log-likelihood.
+        """Return Jaakkola and Jordan's lower bound of the log-likelihood of each row, a quadratic function.
 
-        It is tight at the predictors ``xi`` and ``-xi``, where ``xi`` is ``|eta|``; without ``eta``, ``xi`` is 1.5.
+        It equals the log-likelihood at the linear predictors ``xi`` and ``-xi``. ``xi`` is ``|eta|``, or 1.5 if ``eta``
+        is None.
         """
         xi = np.abs(np.full(y.shape, 1.5) if eta is None else eta)
         a = -0.125 * np.ones_like(xi)

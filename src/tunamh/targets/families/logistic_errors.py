@@ -16,7 +16,9 @@ from .responses import ResponseDistribution
 class LogisticErrors(CensoredErrors):
     """Regression of real responses with logistic errors: ``y = x.beta + scale eps``.
 
-    The tails of the errors are heavier than normal tails and lighter than Student-t tails.
+    The errors ``eps`` have the standard logistic distribution. Its tails are heavier than normal tails and lighter than
+    Student-t tails. ``scale`` is a known number, or the prior of an unknown scale. By default the scale is unknown,
+    with the default prior of `Gaussian`.
     """
 
     responses = Responses.REALS

@@ -84,18 +84,22 @@ class NegativeBinomial(CountFamily):
         return r * p - y * q, (y + r) * p * q, (y + r) * p * q * (q - p)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
 
-        ``f'`` grows from -y (its limit on the left) to r (its limit on the right). With ``z = eta - log r``, ``f''``
-        and ``f'''`` are ``y + r`` times the derivatives of the logistic energy ``log(1 + e^z)``.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` grows from ``-y`` (its limit on
+        the left) to ``r`` (its limit on the right). With ``z = eta - log r``, ``f''`` and ``f'''`` are ``y + r`` times
+        the derivatives of the logistic energy ``log(1 + e^z)``.
         """
         r = self.dispersion
         return Suprema(np.maximum(y, r), 0.25 * (y + r), SIGMOID_THIRD * (y + r))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return the suprema of the derivatives within ``radius`` of ``eta``. ``f'`` is monotone.
+        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
 
-        ``f''`` has the critical point ``z = 0``, and ``f'''`` has the critical points ``z = -+log(2 + sqrt 3)``.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor, and ``z = eta - log r``. Each supremum
+        is at an end of the interval or at a critical point inside it. ``f'`` has no critical point, ``f''`` has the
+        critical point ``z = 0``, and ``f'''`` has the critical points ``z = -log(2 + sqrt 3)`` and ``z = log(2 + sqrt
+        3)``.
         """
         total, shift = y + self.dispersion, math.log(self.dispersion)
         slopes, thirds = (
@@ -105,9 +109,11 @@ class NegativeBinomial(CountFamily):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2 (docs/spec.md, section 5m).
+        """Return the constant of order 2 of each row (docs/spec.md, section 5m).
 
-        They are ``y + r`` times those of ``log(1 + e^z)`` with ``z = eta - log r``.
+        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
+        ``f(eta)`` is the energy of the row. It is ``y + r`` times the constant of ``log(1 + e^z)`` with ``z = eta - log
+        r``.
         """
         total, z = y + self.dispersion, eta - math.log(self.dispersion)
         return total * logistic_second_order(z, radius)
@@ -122,9 +128,9 @@ class NegativeBinomial(CountFamily):
         return OfMean(self.link.mean, counts, discrete=True)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return ``log(1 + 1/mean + 1/r)`` (Nakagawa et al. 2017).
+        """Return ``log(1 + 1/mean + 1/r)`` (Nakagawa et al. 2017), an approximate variance of the logarithm of a count.
 
-        It is the variance of the logarithm of a log-normal response with this mean and variance.
+        It is exact for a log-normal response with the same mean and variance as the count.
         """
         return None if not mean else np.log1p(1 / mean + 1 / np.asarray(p["dispersion"]))
 

@@ -126,7 +126,7 @@ class Ordinal(BaseFamily):
             raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the codes and names of the user's categories."""
+        """Return the category of each row as a number, and the names of the categories from low to high."""
         if not found.ordered:
             listed = ", ".join(map(repr, found.levels[:3])) + ", ..." * (len(found.levels) > 3)
             raise TypeError(

@@ -39,8 +39,8 @@ class PiecewiseExponential(BaseFamily):
 
     The log hazards ``a_j`` replace the intercept, so do not include a column of ones. Times can be right-censored
     (``event=``). The observation of a row can begin after time 0 (``entry=``). With ``strata=`` each stratum has its
-    own log hazards. With many pieces and a flat prior of the log hazards, the coefficients have the posterior of Cox'
-    partial likelihood.
+    own log hazards. With many pieces and a flat prior of the log hazards, the posterior of the coefficients is that of
+    Cox's partial likelihood.
 
     Parameters
     ----------
@@ -81,7 +81,10 @@ class PiecewiseExponential(BaseFamily):
         check_positive(y)
 
     def settled(self, observations: Observations) -> PiecewiseExponential:
-        """Return the family with the times between its pieces, learned from the events unless they were given."""
+        """Return the family with fixed change points: the times at which a new piece begins.
+
+        If the user did not set these times, they are chosen so that all pieces have about the same number of events.
+        """
         rows = _at_hand(observations)
         if rows.censored is not None and (rows.censored < 0).any():
             row = int(np.argmax(rows.censored < 0))
@@ -130,7 +133,10 @@ class PiecewiseExponential(BaseFamily):
         return PiecewiseTimes(self.pieces) if isinstance(self.pieces, tuple) else None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log H(T)``, which is ``-eta`` plus a Gumbel error (``H`` the cumulative hazard)."""
+        """Return the variance of ``log H(T)``: minus the linear predictor, plus an error with a Gumbel distribution.
+
+        ``T`` is the time of the event, and ``H`` is the cumulative hazard of a row whose linear predictor is 0.
+        """
         return np.pi**2 / 6
 
 

@@ -34,7 +34,8 @@ class Poisson(CountFamily):
 
     The energy (negative log-likelihood) of a row is ``f = e^eta - y eta``, up to a constant.
 
-    No derivative is bounded, so the family uses bounds near a predictor; its second-order constants are exact.
+    The derivatives of ``f`` are not bounded over all ``eta``. So tunamh uses bounds within a distance of a given
+    ``eta``; those of the second-order remainder (`second_order_constants`) are exact.
     """
 
     word = "poisson"
@@ -48,24 +49,26 @@ class Poisson(CountFamily):
         return mean - y, mean, mean
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return infinity for ``|f'|``, ``|f''|`` and ``|f'''|``, because ``e^eta`` is unbounded."""
+        """Return infinity as the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` for each row.
+
+        The energy ``f`` of a row contains ``e^eta``, which is unbounded (``eta`` is the linear predictor).
+        """
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
 
-        All three derivatives are monotone, so the suprema are at the ends of the interval.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. All three derivatives are monotone, so
+        the suprema are at the ends of the interval.
         """
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2, which bound the remainder of the Taylor expansion.
+        """Return the constant of order 2 of each row (docs/spec.md, section 5m).
 
-        Section 5m of docs/spec.md defines them.
-
-        For the radius ``rho`` around ``eta`` the smallest valid constant is ``e^eta phi(rho)``.
-
-        Here ``phi(x) = 2 (e^x - 1 - x) / x^2``.
+        It is the smallest number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
+        radius``. ``f(eta)`` is the energy of the row, and ``eta`` its linear predictor. Here ``L = e^eta phi(radius)``
+        with ``phi(x) = 2 (e^x - 1 - x) / x^2``.
         """
         return exponential_second_order(eta, eta, radius)
 
@@ -78,8 +81,8 @@ class Poisson(CountFamily):
         return OfMean(self.link.mean, lambda m, p: stats.poisson(m), discrete=True)
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return ``log(1 + 1/mean)`` (Nakagawa et al. 2017).
+        """Return ``log(1 + 1/mean)`` (Nakagawa et al. 2017), an approximate variance of the logarithm of a count.
 
-        It is the variance of the logarithm of a log-normal response with this mean and variance.
+        It is exact for a log-normal response with the same mean and variance as the count.
         """
         return None if not mean else np.log1p(1 / mean)

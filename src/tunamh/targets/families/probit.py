@@ -55,13 +55,14 @@ class Probit(LabelFamily):
     rise = _probit_rise
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the first three derivatives of the energy.
+        """Return the first three derivatives of the energy with respect to ``eta``, one array for each, for all rows.
 
-        In ``z`` they are ``-h``, ``h w`` and ``-h (w^2 + h w - 1)``, with ``h = phi/Phi`` and the cumulant
-        ``w = z + h = k1``.
+        With respect to ``z = (2y-1) eta`` they are ``-h``, ``h w`` and ``-h (w^2 + h w - 1)``, with ``h = phi(z) /
+        Phi(z)`` (normal density and distribution function) and the cumulant ``w = z + h = k1`` (see `Probit`).
 
-        Far below zero the last formula cancels. There, with ``t = -z``, the ratios ``r_j = E[V^j] / E[V^{j-1}]`` follow
-        from ``r_j = j / (t + r_{j+1})`` (integration by parts), and the cumulants from them lose no digits.
+        If ``z`` is far below zero, the last formula loses digits by cancellation. There, with ``t = -z``, the ratios
+        ``r_j = E[V^j] / E[V^{j-1}]`` are computed from ``r_j = j / (t + r_{j+1})`` (integration by parts). Cumulants
+        that are computed from these ratios lose no digits.
         """
         from scipy.special import ndtr
 
@@ -80,7 +81,9 @@ class Probit(LabelFamily):
         return -sign * h, h * w, -sign * k3
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
+
+        ``f = -log Phi(z)`` is the energy of a row, with ``z = (2y-1) eta`` and the linear predictor ``eta``.
 
         ``|f'|`` is unbounded. ``|f''|`` is below 1, its limit as z -> -infinity. ``|f'''|`` is at most 0.2957, its
         value at z = 1.0024, which is its only critical point.
@@ -105,19 +108,19 @@ class Probit(LabelFamily):
         return same_for_all(y, np.inf, 1.0, _PROBIT_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
 
-        ``f'`` and ``f''`` are monotone, and ``f'''`` has one critical point, which is compared with the ends of the
-        interval.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` and ``f''`` are monotone, so
+        their suprema are at the ends of the interval. ``f'''`` has one critical point, which is compared with the ends.
         """
         return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2, which bound the remainder of the Taylor expansion.
+        """Return an upper bound of the constant of order 2 of each row (docs/spec.md, section 5m).
 
-        Section 5m of docs/spec.md defines them.
-
-        The largest ``|f'''|`` in the interval is at the peak of ``|f'''|`` or at an end (`second_order_near`).
+        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
+        ``f(eta)`` is the energy of the row. `second_order_near` computes it from the derivatives at ``eta``, ``eta -
+        radius`` and ``eta + radius`` and from the peak of ``|f'''|``, if it is in between.
         """
         peaks = (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, peaks, _PROBIT_THIRD)

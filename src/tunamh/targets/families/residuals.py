@@ -27,7 +27,7 @@ class ErrorScale(BaseFamily):
         return self.scale if isinstance(self.scale, float) else None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of the errors. If the logarithm is regressed, these are the errors of ``log y``."""
+        """Return the variance of the errors: of ``y``, or of ``log y`` if the family models the logarithm."""
         found = self.response_distribution()
         return None if found is None or "scale" not in p else found.error_variance(p)
 
@@ -44,7 +44,7 @@ class ResidualFamily(ErrorScale, Family):
 
     @abstractmethod
     def with_scale(self, scale: float) -> Any:
-        """Return the same family with a known scale."""
+        """Return a copy of the family whose scale is the known number ``scale``."""
 
     @property
     def unknown_scale(self) -> bool:
@@ -69,9 +69,10 @@ class ResidualFamily(ErrorScale, Family):
         return y
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether the energy of a row is unbounded for large and for small predictors.
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
 
-        It is unbounded for both.
+        ``eta`` is the linear predictor. The result is two boolean arrays, the first for +infinity. All values are True,
+        because the energy grows with the absolute residual.
         """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 

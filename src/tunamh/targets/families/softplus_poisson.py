@@ -91,7 +91,7 @@ class SoftplusPoisson(CountFamily):
     rise = _softplus_rise
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Return the predictor with ``log(1 + e^eta) = y + 1/2``."""
+        """Return a rough linear predictor for each row: the one with ``log(1 + e^eta) = y + 1/2``."""
         return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,15 +100,16 @@ class SoftplusPoisson(CountFamily):
         return p - y * first, p * s - y * second, p * s * (s - p) - y * third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+        """Return upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
 
-        They are max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y. The first is the supremum itself; the others
-        are slightly larger than the suprema.
+        ``f(eta)`` is the energy of a row with the response ``y`` as a function of its linear predictor. The bounds are
+        max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y. The first one is the supremum; the other two are slightly
+        larger than the suprema.
 
-        *Proof.* Let ``l = log mu``. The functions p, s and a are those of `_log_mean_derivatives`; they satisfy
-        ``s' = -s (1-s)`` and ``a' = a (s-a)``. The difference ``d = a - s`` is positive, because
-        ``log(1 + e^eta) < e^eta``. As eta grows, s falls from 1 to 0. For eta far below zero the second and later
-        derivatives of ``l`` are about ``-e^eta / 2``, so they are negative at first.
+        *Proof.* Let ``mu = log(1 + e^eta)``, ``l = log mu``, ``p = 1 / (1 + e^-eta)``, ``s = 1 - p`` and ``a = p /
+        mu``. Then ``s' = -s (1-s)`` and ``a' = a (s-a)``. The difference ``d = a - s`` is positive, because ``log(1 +
+        e^eta) < e^eta``. As eta grows, s falls from 1 to 0. For eta far below zero the second and later derivatives of
+        ``l`` are about ``-e^eta / 2``, so they are negative at first.
 
         *f'.* ``l'' = -a d < 0``, so ``l'`` falls from 1 to 0. At the same time p rises from 0 to 1. So f' rises, and
         its limits are -y and 1.
@@ -132,9 +133,10 @@ class SoftplusPoisson(CountFamily):
         )
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return the suprema of the derivatives within ``radius`` of ``eta``. ``f'`` is monotone.
+        """Return, for each row, bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
 
-        The suprema of ``f''`` and ``f'''`` are bounded by the sums of the suprema of the two parts of ``f``.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is monotone, so the first bound
+        is at an end of the interval. The other bounds are sums of the suprema of the two terms of ``f``.
         """
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide
@@ -152,9 +154,10 @@ class SoftplusPoisson(CountFamily):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return upper bounds of the constants of order 2 (docs/spec.md, section 5m).
+        """Return an upper bound of the constant of order 2 of each row (docs/spec.md, section 5m).
 
-        They are the sums of the constants of the two parts of ``f``.
+        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
+        ``f(eta)`` is the energy of the row. It is the sum of the constants of the two terms of ``f``.
         """
         most = _LOG_THIRD_PEAKS[0][1]
         return logistic_second_order(eta, radius) + y * second_order_near(

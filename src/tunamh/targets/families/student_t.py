@@ -86,14 +86,17 @@ class StudentT(ResidualFamily):
 
     @property
     def spread(self) -> float:
-        """Return the squared width ``V = v s^2`` of the energy."""
+        """Return ``V = v s^2``: the energy is ``(v+1)/2 log(1 + r^2/V)`` for the residual ``r``.
+
+        ``v`` are the degrees of freedom, and ``s`` is the scale.
+        """
         return self.df * self.scale**2
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """Return ``(df + 1) / 2``, the number by which ``f`` multiplies a logarithm.
+        """Return the rounding error of an energy difference, in units of the rounding error of the number 1.
 
-        The rounding error of an energy difference is proportional to it, even if the energies are small.
+        The energy is ``(df + 1) / 2`` times a logarithm, so the rounding error is ``(df + 1) / 2``.
         """
         return 0.5 * (self.df + 1)
 
@@ -110,9 +113,10 @@ class StudentT(ResidualFamily):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
 
-        They are attained at the residuals r = sqrt(V), r = 0 and r = sqrt(V) (sqrt(2) - 1), with ``V = df scale^2``.
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. The suprema are attained at the
+        residuals ``r = y - eta`` equal to ``sqrt(V)``, 0 and ``sqrt(V) (sqrt(2) - 1)``, with ``V = df scale^2``.
         """
         V = self.spread
         return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._third_at(_NEAR_PEAK))
@@ -122,11 +126,12 @@ class StudentT(ResidualFamily):
         return (self.df + 1) / self.spread**1.5 * abs(2 * t * (3 - t * t) / (1 + t * t) ** 3)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return the suprema of the derivatives within ``radius`` of ``eta``.
+        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
 
-        A supremum is at an end of the interval or at a critical point. With the residual ``r = y - eta`` and
-        ``V = df scale^2``, the critical points of ``f'`` are r = +-sqrt(V), those of ``f''`` are r = 0 and
-        r = +-sqrt(3V), and those of ``f'''`` are r = +-sqrt(V) (sqrt(2) +- 1).
+        ``f(eta)`` is the energy of a row as a function of its linear predictor. Each supremum is at an end of the
+        interval or at a critical point inside it. With the residual ``r = y - eta`` and ``V = df scale^2``, the
+        critical points of ``f'`` are ``|r| = sqrt(V)``, those of ``f''`` are ``r = 0`` and ``|r| = sqrt(3V)``, and
+        those of ``f'''`` are ``|r| = sqrt(V) (sqrt(2) - 1)`` and ``|r| = sqrt(V) (sqrt(2) + 1)``.
         """
         n, V, root = self.df + 1, self.spread, np.sqrt(self.spread)
         slopes = [(y + sign * root, n / (2 * root)) for sign in (-1, 1)]
@@ -138,19 +143,20 @@ class StudentT(ResidualFamily):
         return [(y + step, self._third_at(t)) for step, t in steps]
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constants of order 2, which bound the remainder of the Taylor expansion.
+        """Return an upper bound of the constant of order 2 of each row (docs/spec.md, section 5m).
 
-        Section 5m of docs/spec.md defines them.
-
-        The largest ``|f'''|`` in the interval is at a peak of ``|f'''|`` or at an end (`second_order_near`).
+        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
+        ``f(eta)`` is the energy of the row. `second_order_near` computes it from the derivatives at ``eta``, ``eta -
+        radius`` and ``eta + radius`` and from the peaks of ``|f'''|`` in between.
         """
         most = self._third_at(_NEAR_PEAK)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Return a Gaussian lower bound of the log-likelihood.
+        """Return a lower bound of the log-likelihood of each row that is quadratic in the linear predictor ``eta``.
 
-        It is the tangent in ``w = r^2`` at ``r = xi``, because ``-log(1 + w/V)`` is convex in ``w``.
+        With the residual ``r = y - eta`` the log-likelihood is a convex function of ``w = r^2``; the bound is its
+        tangent (in ``w``) at ``r = xi``. ``xi`` is the residual at the argument ``eta``, or 0 if this is None.
         """
         n, V = self.df + 1, self.spread
         xi2 = np.zeros(y.shape) if eta is None else (y - eta) ** 2

@@ -45,7 +45,7 @@ class TwoPartFamily(OfCounts, BaseFamily):
             raise TypeError(f"{name} must be a prior of coefficients such as Normal(scale=1), got {shown(prior)}.")
 
     def probability_prior(self, observations: Observations) -> Any:
-        """Return the prior of the coefficients of the probability; None if the user set none."""
+        """Return the user's prior of the coefficients of ``inflation`` or ``positive``; None if the user set none."""
         (name,) = self.described
         prior = self.parameter_prior(name)
         if prior is not None and not described_by_columns(observations):

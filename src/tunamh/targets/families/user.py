@@ -135,19 +135,20 @@ def family(
 
     Parameters
     ----------
-    energy : function ``energy(eta, y)``, or ``energy(eta, zeta, y)``, or of up to eight predictors
+    energy : function ``energy(eta, y)``, ``energy(eta, zeta, y)``, or with up to eight linear predictors
         Use functions of NumPy and `scipy.special`; the energy must be smooth and without branches. Numba compiles it
         for the chains. Interval arithmetic gives its derivatives and their proved bounds. ``eta`` is ``x.theta``. Each
-        further argument before ``y`` is a parameter that is the same for all rows, or ``z.gamma`` with ``GLM(...,
-        predictors={"zeta": Z})``. Global variables and variables of enclosing functions are constants: they have the
-        value that they have now.
+        further argument before ``y`` is a parameter that is the same for all rows, or a linear predictor ``z.gamma`` of
+        the columns ``Z`` in ``GLM(..., predictors={"zeta": Z})``. Global variables and variables of enclosing functions
+        are constants: their values are fixed when you call `tunamh.family`.
     columns : names, optional
         Arguments that are columns of the data: ``energy(eta, dose, y)`` with ``columns=["dose"]`` and ``GLM(...,
-        predictors={"dose": dose})``, or `tunamh.regression` with a table that has the column. For a curve of several
-        predictors `tunamh.nonlinear` is shorter.
+        predictors={"dose": dose})``, or `tunamh.regression` with a table that has the column. For a curve whose
+        parameters have several linear predictors, `tunamh.nonlinear` needs less code.
     convex : bool, optional
-        True if the energy is convex in its predictors. Then tunamh does not search for several modes. If tunamh can
-        prove that the energy is not convex at the data, it raises an error.
+        True if the energy is convex in its linear predictors. Then tunamh does not search for several modes. If tunamh
+        can prove that the energy is not convex for these data, it raises an error. By default tunamh does not assume
+        that it is convex, and searches for several modes.
     check : function ``check(y)``, optional
         It must raise a ValueError if the energy does not allow a response.
     shared : dict of priors, optional
@@ -156,9 +157,9 @@ def family(
     mean : function ``mean(eta)``, or ``mean(eta, zeta)``, optional
         The mean of a response, for `tunamh.predict`.
     draw : function ``draw(rng, eta)``, or ``draw(rng, eta, zeta)``, optional
-        A function that simulates a response for every predictor, for ``tunamh.predict(kind="response")`` and
-        `tunamh.replicate`. A result does not contain code, so pass the family again:
-        ``tunamh.predict(posterior, rows, family=...)``. `tunamh.loo` needs neither function.
+        A function that simulates one response for each row, given its linear predictors ``eta`` (and ``zeta``), for
+        ``tunamh.predict(kind="response")`` and `tunamh.replicate`. A result does not contain code, so pass the family
+        again: ``tunamh.predict(posterior, rows, family=...)``. `tunamh.loo` needs neither function.
     name : str, optional
         The name of the family. Default: the name of the function.
 

@@ -158,8 +158,8 @@ class Night:
             )
             why = why_move(now, fresh, sums.n_rows, centre.rows)
             if moved is None:
-                kept = sum(len(piece.rows) for piece in pieces)
-                why = why_move_in_files(now, fresh, sums.n_rows, centre.rows, kept)
+                supply = sum(len(piece.rows) for piece in pieces)
+                why = why_move_in_files(now, fresh, sums.n_rows, centre.rows, supply)
             if why is None or tried == _MOST_CENTRES - 1:
                 break
             moved = moved or why

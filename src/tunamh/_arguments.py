@@ -6,7 +6,6 @@ import difflib
 import inspect
 import math
 import operator
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
@@ -136,12 +135,6 @@ def parameters(name: str, value: Any, dim: int) -> np.ndarray:
     if point.shape != (dim,):
         raise ValueError(f"{name} must be {dim} numbers, one per parameter, got shape {point.shape}.")
     return point
-
-
-def has_row_labels(value: Any) -> bool:
-    """Whether this is a data frame or a series of pandas. pandas is not imported: who has one has imported it."""
-    pandas: Any = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
 
 
 def seed_sequence(name: str, rng: Any) -> np.random.SeedSequence:

@@ -6,7 +6,7 @@ import pytest
 import xarray
 
 import tunamh
-from tunamh.targets.observations.seen import MOST_ROWS
+from tunamh.targets.observations.observed import MOST_ROWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")  # runs are short
 

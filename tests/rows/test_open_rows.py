@@ -12,7 +12,7 @@ from made import BOUNDS, CARRIER, LATE, NOISY, TABLE, WEIGHTS, N, X, read_or_fai
 import tunamh
 from tunamh.extend import Rows
 from tunamh.rows.table_source import RowsOfTables
-from tunamh.tables.frames import count_rows
+from tunamh.tables.libraries import count_rows
 
 
 def draws(target, n=30, **given):

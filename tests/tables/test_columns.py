@@ -11,8 +11,9 @@ import pytest
 
 import tunamh
 from tunamh.tables.columns import Factor, Numbers, joined
-from tunamh.tables.frames import complete_rows, cut, frame_of, frame_of_columns
+from tunamh.tables.frames import complete_rows, frame_of, frame_of_columns
 from tunamh.tables.levels import every_level, read_column, read_factor
+from tunamh.tables.libraries import cut
 from tunamh.tables.numbers import Unreadable
 
 NUMBERS = [1.5, 2.0, None, 4.0]

@@ -5,7 +5,7 @@ import pytest
 
 from tunamh.rows.packing import packed_rows
 from tunamh.targets.designs import DenseDesign
-from tunamh.targets.designs.dense_blocks import MOST_COLUMNS, DenseBlock, NarrowBlock
+from tunamh.targets.designs.dense import MOST_COLUMNS, DenseBlock, NarrowBlock
 
 RNG = np.random.default_rng(3)
 

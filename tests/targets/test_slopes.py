@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from tunamh.targets.families.intervals import SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, sigmoids
-from tunamh.targets.families.remainder_constants import (
-    exponential_second_order,
-    logistic_second_order,
-    second_order_near,
-)
+from tunamh.targets.families.logistic import logistic_second_order
+from tunamh.targets.families.remainder_constants import exponential_second_order, second_order_near
 
 ETA = np.concatenate([np.linspace(-8, 8, 65), [0.0, 1.3169578969248166, 300.0, -800.0]])
 RADII = [1e-6, 1e-3, 0.05, 0.7, 0.9999, 1.0, 3.0, 40.0]

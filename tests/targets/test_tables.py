@@ -187,6 +187,19 @@ def test_plain_numbers_are_not_copied():
     assert LogisticRegression(X, Y).observations.y is Y
 
 
+def test_no_library_of_tables_is_asked_of_plain_arrays(monkeypatch):
+    """They are what they look like, whatever libraries there are."""
+    asked = []
+    monkeypatch.setattr(libraries, "_recognised", lambda values: asked.append(type(values)))
+    X, y, groups = np.arange(12.0).reshape(6, 2), np.array([0.0, 1, 1, 0, 1, 0]), np.array([0, 0, 1, 1, 2, 2])
+    GLM(X, y, tunamh.Logistic(), weights=np.ones(6), offset=np.zeros(6))
+    tunamh.MixedModel(X.astype(np.float32), y.astype(int), tunamh.Logistic(), [groups, groups % 2])
+    assert asked == []
+    as_design(np.ma.masked_array(X))  # such an array says itself what is missing
+    with pytest.raises(TypeError, match="text"):
+        as_matrix(np.array([["1", "2"]]), "X")
+
+
 def test_single_precision_of_a_frame_is_kept():
     columns = {name: X[:, j].astype(np.float32) for j, name in enumerate(NAMES)}
     for table in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):

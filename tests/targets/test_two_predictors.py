@@ -11,9 +11,9 @@ from scipy.special import expit
 
 from tunamh.compiled import fixed
 from tunamh.jets import box_bound
-from tunamh.targets.expansion.bounds import Ladder
+from tunamh.rows.packing import ROW
 from tunamh.targets.expansion.multi_predictor import MultiPredictor
-from tunamh.targets.expansion.one_predictor import Whitening
+from tunamh.targets.expansion.one_predictor import Ladder, Whitening
 from tunamh.targets.families.beta import BetaWithPrecision
 from tunamh.targets.families.cubic_bounds import cubic_roots, largest_cubic
 from tunamh.targets.families.gamma import GammaWithShape
@@ -23,7 +23,7 @@ from tunamh.targets.families.multi_predictor import MultiPredictorLikelihood
 from tunamh.targets.families.negative_binomial import NegativeBinomialWithDispersion
 from tunamh.targets.families.student_t import StudentTWithDf
 from tunamh.targets.families.zero_inflated import ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
-from tunamh.targets.layouts import ROW, RUNGS
+from tunamh.targets.layouts import RUNGS
 
 long = np.longdouble
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import functools
+import inspect
 import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -77,6 +79,42 @@ def command(function: Command) -> Command:
             raise typer.Exit(status)
 
     return app.command()(guarded)  # type: ignore[return-value]
+
+
+def with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """A command for the shell of a function that takes data classes: the fields of these become its options."""
+    hints = get_type_hints(function, include_extras=True)
+    given: dict[str, Any] = {
+        name: kind if is_dataclass(kind) else None for name, kind in hints.items() if name != "return"
+    }
+
+    @functools.wraps(function)
+    def command(**named: Any) -> None:
+        for name, kind in given.items():
+            if kind is not None:
+                named[name] = kind(**{one.name: named.pop(one.name) for one in fields(kind)})
+        function(**named)
+
+    own = inspect.signature(function, eval_str=True).parameters
+    parameters = [
+        one
+        for name, kind in given.items()
+        for one in ([own[name].replace(kind=inspect.Parameter.KEYWORD_ONLY)] if kind is None else _options_of(kind))
+    ]
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
+
+
+def _options_of(kind: Any) -> list[inspect.Parameter]:
+    """A parameter for each field of a data class."""
+    hints, found = get_type_hints(kind, include_extras=True), []
+    for one in fields(kind):
+        default = one.default if one.default_factory is MISSING else one.default_factory()
+        default = inspect.Parameter.empty if default is MISSING else default
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        found.append(inspect.Parameter(one.name, keyword, default=default, annotation=hints[one.name]))
+    return found
 
 
 def _status(work: Callable[[], Any]) -> int:

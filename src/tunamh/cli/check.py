@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import typer
 
-from .app import command
-from .request import SampleRequest, with_request
+from .app import command, with_options
+from .request import SampleRequest
 
 
 @command
-@with_request
+@with_options
 def check(request: SampleRequest) -> None:
     """Check data and formula before sampling: rows, missing values, levels, collinear columns, separation.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from .app import Refused
 
@@ -12,23 +14,37 @@ _WORDS = ("reference", "pairwise", "sequential", "sd", "minmax")
 
 
 @dataclass(frozen=True)
-class Request:
-    """The options that say which effects are wanted."""
+class EffectsRequest:
+    """Which effects are wanted; each field is an option."""
 
-    compare: list[str]
-    slope: list[str]
-    at: list[str]
-    average: bool
-    by: list[str]
-    comparison: str
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What changes: carrier, carrier=pairwise, carrier=UA:DL (from UA to DL), distance=100 (a step)."
+        ),
+    ] = None
+    slope: Annotated[list[str] | None, typer.Option(help="A numeric column: estimate its slope.")] = None
+    at: Annotated[list[str] | None, typer.Option(help="Values of a column: distance=500,1000 or carrier=all.")] = None
+    average: Annotated[bool, typer.Option("--average", help="Average over all rows of the file.")] = False
+    by: Annotated[list[str] | None, typer.Option(help="A column: one average for each of its values.")] = None
+    weights: Annotated[str | None, typer.Option(help="The column of the rows' weights.")] = None
+    comparison: Annotated[str, typer.Option(help="difference, ratio, 'odds ratio' or lift.")] = "difference"
+    scale: Annotated[str, typer.Option(help="response or link.")] = "response"
+    groups: Annotated[str | None, typer.Option(help="Group effects: known, draw, new or population.")] = None
+    draws: Annotated[int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")] = (
+        None
+    )
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed for drawn groups.")] = None
 
-    def answer(self, tree: Any, data: Any, settings: dict[str, Any]) -> Any:
+    def answer(self, tree: Any, data: Any) -> Any:
         """A table of effects."""
         import tunamh
 
         if self.compare and self.slope:
             raise Refused("--compare and --slope are two questions: ask one at a time.")
-        settings = {**settings, "conditional": self._conditional(), "average_by": self.by or self.average}
+        settings: dict[str, Any] = {"weights": self.weights, "scale": self.scale, "groups": self.groups}
+        settings |= {"draws": self.draws, "rng": self.seed}
+        settings |= {"conditional": self._conditional(), "average_by": self.by or self.average}
         if self.compare:
             contrast = {name: _contrast(how) for name, how in map(_named, self.compare)}
             return tunamh.comparisons(tree, data, contrast, comparison=self.comparison, **settings)
@@ -37,7 +53,7 @@ class Request:
         return tunamh.predictions(tree, data, **settings)
 
     def _conditional(self) -> dict[str, Any] | None:
-        asked = {name: _values(name, how) for name, how in map(_named, self.at)}
+        asked = {name: _values(name, how) for name, how in map(_named, self.at or ())}
         return asked or None
 
     @staticmethod

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +16,7 @@ from .names import FAMILIES, PRIORS, family_named, predictors_named, priors_name
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """Plain values, as JSON has them; each is an argument or an option of a command (`with_request`)."""
+    """Plain values, as JSON has them; each is an argument or an option of a command (`with_options`)."""
 
     data: Annotated[
         str,
@@ -126,26 +123,3 @@ def _text(value: Any) -> str:
 
 def _maybe(value: Any) -> str | None:
     return None if value is None else _text(value)
-
-
-def with_request(function: Callable[..., None]) -> Callable[..., None]:
-    """A command for the shell of a function whose first argument is a `SampleRequest`: its fields become options."""
-    hints = get_type_hints(SampleRequest, include_extras=True)
-    request = [_parameter(one, hints[one.name]) for one in fields(SampleRequest)]
-    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-    given = [one for one in request if one.default is one.empty]
-
-    @functools.wraps(function)
-    def command(**named: Any) -> None:
-        function(SampleRequest(**{one.name: named.pop(one.name) for one in request}), **named)
-
-    parameters = [*given, *(one.replace(kind=one.KEYWORD_ONLY) for one in [*own, *request[len(given) :]])]
-    vars(command)["__signature__"] = inspect.Signature(parameters)
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
-    return command
-
-
-def _parameter(one: Any, annotation: Any) -> inspect.Parameter:
-    default = one.default if one.default_factory is MISSING else one.default_factory()
-    default = inspect.Parameter.empty if default is MISSING else default
-    return inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)

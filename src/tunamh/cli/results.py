@@ -9,8 +9,8 @@ import numpy as np
 import typer
 
 from ..results.tree import effects_in
-from .app import command
-from .effects_request import Request
+from .app import command, with_options
+from .effects_request import EffectsRequest
 from .files import open_result, read_table, refuse_existing, write_new
 
 RUN = Annotated[Path, typer.Argument(help="A result file of tunamh sample, or the folder of a stored run.")]
@@ -76,27 +76,11 @@ def predict(
 
 
 @command
+@with_options
 def effects(
     run: RUN,
+    request: EffectsRequest,
     data: Annotated[Path | None, typer.Argument(help="A file of rows; needed for averages.")] = None,
-    compare: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What changes: carrier, carrier=pairwise, carrier=UA:DL (from UA to DL), distance=100 (a step)."
-        ),
-    ] = None,
-    slope: Annotated[list[str] | None, typer.Option(help="A numeric column: estimate its slope.")] = None,
-    at: Annotated[list[str] | None, typer.Option(help="Values of a column: distance=500,1000 or carrier=all.")] = None,
-    average: Annotated[bool, typer.Option("--average", help="Average over all rows of the file.")] = False,
-    by: Annotated[list[str] | None, typer.Option(help="A column: one average for each of its values.")] = None,
-    weights: Annotated[str | None, typer.Option(help="The column of the rows' weights.")] = None,
-    comparison: Annotated[str, typer.Option(help="difference, ratio, 'odds ratio' or lift.")] = "difference",
-    scale: Annotated[str, typer.Option(help="response or link.")] = "response",
-    groups: Annotated[str | None, typer.Option(help="Group effects: known, draw, new or population.")] = None,
-    draws: Annotated[
-        int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed for drawn groups.")] = None,
     out: Annotated[Path | None, typer.Option(help="New file for the table; its name ends in .csv.")] = None,
     plot: Annotated[Path | None, typer.Option(help="New file for a picture; its name ends in .png or .svg.")] = None,
 ) -> None:
@@ -110,12 +94,10 @@ def effects(
 
         tunamh effects run.nc flights.csv --slope distance --by carrier --out slopes.csv --plot slopes.png
     """
-    request = Request(compare or [], slope or [], at or [], average, by or [], comparison)
     for file, endings in ((out, (".csv",)), (plot, (".png", ".svg"))):
         if file is not None:
             refuse_existing(file, *endings)
-    settings = {"weights": weights, "scale": scale, "groups": groups, "draws": draws, "rng": seed}
-    table = request.answer(open_result(run), None if data is None else read_table(data), settings)
+    table = request.answer(open_result(run), None if data is None else read_table(data))
     if plot is not None:
         request.draw(table, plot)
     if out is not None:

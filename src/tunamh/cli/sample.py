@@ -13,33 +13,57 @@ import typer
 from ..capabilities import Kept, offers
 from ..results.tree import effects_in
 from ..sampling.evidence import refuse_without_evidence
-from .app import Refused, command
+from .app import Refused, command, with_options
 from .files import refuse_existing, save
-from .request import SampleRequest, with_request
+from .request import SampleRequest
 
 DRAWS = Annotated[int, typer.Option(min=1, help="Kept draws per chain.")]
 OUT = Annotated[Path | None, typer.Option(help="New file for the result; its name ends in .nc.")]
 SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after this many seconds.")]
 
 
-@command
-@with_request
-def sample(
-    request: SampleRequest,
-    out: OUT = None,
-    store: Annotated[Path | None, typer.Option(help="New folder: save the run in it during sampling.")] = None,
-    draws: DRAWS = 1000,
-    tune: Annotated[int, typer.Option(min=0, help="Warm-up steps per chain.")] = 1000,
-    chains: Annotated[int, typer.Option(min=1, help="Number of chains.")] = 4,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None,
+@dataclasses.dataclass(frozen=True)
+class RunRequest:
+    """Where the draws go, and how many there are; each field is an option of ``tunamh sample``."""
+
+    out: OUT = None
+    store: Annotated[Path | None, typer.Option(help="New folder: save the run in it during sampling.")] = None
+    draws: DRAWS = 1000
+    tune: Annotated[int, typer.Option(min=0, help="Warm-up steps per chain.")] = 1000
+    chains: Annotated[int, typer.Option(min=1, help="Number of chains.")] = 4
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same draws.")] = None
     until_ess: Annotated[
         float | None, typer.Option(min=1, help="Stop when every parameter has this many effective draws.")
-    ] = None,
-    max_seconds: SECONDS = None,
+    ] = None
+    max_seconds: SECONDS = None
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Also estimate the log marginal likelihood, for tunamh compare.")
-    ] = False,
-) -> None:
+    ] = False
+
+    def refuse(self) -> None:
+        """Raise unless the draws can be kept where they are to go."""
+        if self.out is None and self.store is None:
+            raise Refused("say where the draws go: --out run.nc, or --store run for a folder that can be resumed.")
+        if self.out is not None:
+            refuse_existing(self.out, ".nc")
+        if self.store is not None:
+            refuse_existing(self.store)
+        if self.evidence and self.out is None:
+            raise Refused("--evidence is kept in the result file: say --out run.nc.")
+
+    def draw(self, target: Any) -> Any:
+        import tunamh
+
+        until = None if self.until_ess is None else tunamh.Until(ess=self.until_ess)
+        settings: dict[str, Any] = {"draws": self.draws, "tune": self.tune, "chains": self.chains, "rng": self.seed}
+        settings |= {"until": until, "store": self.store, "max_seconds": self.max_seconds}
+        tree = tunamh.sample(target, **settings)
+        return _with_evidence(target, tree) if self.evidence else tree
+
+
+@command
+@with_options
+def sample(run: RunRequest, request: SampleRequest) -> None:
     """Draw from the posterior of a regression, print a summary, and save the draws.
 
     Examples:
@@ -54,28 +78,12 @@ def sample(
 
         tunamh sample a.csv "n ~ age" --prior "age=normal(0, 1)" --out run.nc
     """
-    import tunamh
-
-    if out is None and store is None:
-        raise Refused("say where the draws go: --out run.nc, or --store run for a folder that can be resumed.")
-    if out is not None:
-        refuse_existing(out, ".nc")
-    if store is not None:
-        refuse_existing(store)
-    if evidence and out is None:
-        raise Refused("--evidence is kept in the result file: say --out run.nc.")
+    run.refuse()
     target = request.target(request.table())
-    if evidence:
+    if run.evidence:
         refuse_without_evidence(target)
     _tell(target)
-    until = None if until_ess is None else tunamh.Until(ess=until_ess)
-    settings: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "rng": seed, "until": until}
-
-    def draw() -> Any:
-        tree = tunamh.sample(target, store=store, max_seconds=max_seconds, **settings)
-        return _with_evidence(target, tree) if evidence else tree
-
-    _finish(draw, out, store)
+    _finish(lambda: run.draw(target), run.out, run.store)
 
 
 @command

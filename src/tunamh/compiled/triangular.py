@@ -1,10 +1,10 @@
-"""Algebra of the small matrices of one group, ``q`` by ``q``, in compiled loops."""
+"""Algebra of triangular matrices in compiled loops: of the small ones of a group, ``q`` by ``q``, and of whole ones."""
 
 from __future__ import annotations
 
 import math
 
-from . import helper
+from . import REASSOCIATE, helper
 
 
 @helper(inline=True)
@@ -51,3 +51,25 @@ def norm(H, q, x):
         for b in range(q):
             total += x[a] * H[a, b] * x[b]
     return math.sqrt(max(total, 0.0))
+
+
+# ------------------------------------------------------------------------------------------------- whole matrices
+
+
+@helper(fastmath=REASSOCIATE)
+def solve_lower(L, x):
+    """``x <- L^-1 x``, of a lower triangular ``L``."""
+    for i in range(x.size):
+        total = x[i]
+        for k in range(i):
+            total -= L[i, k] * x[k]
+        x[i] = total / L[i, i]
+
+
+@helper(fastmath=REASSOCIATE)
+def solve_upper(L, x):
+    """``x <- L'^-1 x``."""
+    for i in range(x.size - 1, -1, -1):
+        x[i] /= L[i, i]
+        for k in range(i):
+            x[k] -= L[i, k] * x[i]

@@ -14,8 +14,6 @@ from numba.core import cgutils
 
 from . import CONTRACT, helper, intrinsic
 
-_LINE = 8  # float64 numbers in a 64-byte cache line
-
 
 @helper(inline=True)
 def copy_into(out, values):
@@ -62,15 +60,6 @@ def prefetch(typing, array, position):
         return context.get_dummy_value()
 
     return types.void(array, types.int64), emit
-
-
-@helper
-def prefetch_row(rows, i):
-    """Ask for all cache lines of row ``i`` of a C-ordered matrix."""
-    width = rows.shape[1]
-    for j in range(0, width, _LINE):
-        prefetch(rows, i * width + j)
-    prefetch(rows, i * width + width - 1)
 
 
 _LOG2E = 1 / math.log(2)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arguments import has_row_labels, shown, whole_number
+from .._arguments import shown, whole_number
 from ..errors import NotApplicable, Text
 from ..formula.model import FormulaModel
 from ..formula.syntax import columns_in, label
 from ..formula.terms import term_label
 from ..prediction.fitted import Fitted
 from ..results.group_effects import interval_probability
+from ..tables.matrices import has_row_labels
 from ..targets.families.links import IDENTITY
 from .averages import Question, averaged, each_row
 from .columns import ModelColumns

@@ -92,7 +92,7 @@ def _keys(rows: Frame, by: Sequence[str]) -> tuple[list[Key], np.ndarray]:
     keys: list[Key] = [()]
     for name in by:
         column = rows.columns[name]
-        factor = as_factor(column, name)
+        factor = as_factor(column)
         values = [float(level) if isinstance(column, Numbers) else level for level in factor.levels]
         used, codes = np.unique(codes * max(len(values), 1) + factor.codes, return_inverse=True)
         pairs = [divmod(int(k), len(values)) for k in used]

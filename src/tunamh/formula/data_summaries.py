@@ -88,7 +88,7 @@ def first_look(terms: Terms, values: Values) -> FirstLook:
             moments[str(call)] = Moments.of(values.numbers(call.arguments[0]))
         is_c = isinstance(atom, Call) and atom.function == "C"
         if is_c or (isinstance(atom, Name) and isinstance(values.value(atom), Factor)):
-            factor = as_factor(values.value(atom), str(atom))
+            factor = as_factor(values.value(atom))
             used = np.unique(factor.codes)
             levels[label(atom)] = tuple(factor.levels[code] for code in used.tolist() if code >= 0)
             in_order[label(atom)] = list(levels[label(atom)]) == sorted(levels[label(atom)])

@@ -126,14 +126,14 @@ class Values:
         other = next((side for side in sides if not isinstance(side, Text)), None)
         if node.operator not in ("==", "!=") or other is None:
             raise FormulaError(f"{node}: a text can only be compared with a column, with == or !=.")
-        factor = as_factor(self.value(other), str(other))
+        factor = as_factor(self.value(other))
         level = texts[0].value  # that no row has it is told where nothing varies
         here = factor.codes == (factor.levels.index(level) if level in factor.levels else -1)
         return (here if node.operator == "==" else ~here).astype(np.float64)
 
     def _categorical(self, node: Call) -> Factor:
         argument = only_argument(node, named=("ref",))
-        return as_factor(self.value(argument), str(argument))
+        return as_factor(self.value(argument))
 
 
 def only_argument(node: Call, named: tuple[str, ...] = ()) -> Node:
@@ -157,7 +157,7 @@ def reference_of(node: Node) -> str | None:
     return None
 
 
-def as_factor(found: Column, text: str) -> Factor:
+def as_factor(found: Column) -> Factor:
     """Numbers as levels, in their order."""
     if isinstance(found, Factor):
         return found

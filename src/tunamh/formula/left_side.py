@@ -107,7 +107,7 @@ class Response:
         """Numbers of some rows: codes of classes that are known."""
         if self.levels is None:
             return values.numbers(self.node)
-        codes = as_factor(values.value(self.node), str(self.node)).recoded(self.levels)
+        codes = as_factor(values.value(self.node)).recoded(self.levels)
         if (codes < 0).any():
             raise FormulaError(
                 f"{label(self.node)} has other levels than {listed([repr(one) for one in self.levels])}."
@@ -134,16 +134,16 @@ def learned_response(node: Node, values: Values, family: Any) -> tuple[Response,
     if isinstance(found, Numbers):
         numbers = values.numbers(node)
         _refuse_constant(name, numbers, family)
-        known = tuple(as_factor(Numbers(numbers), name).levels) if family.of_classes else None
+        known = tuple(as_factor(Numbers(numbers)).levels) if family.of_classes else None
         return Response(node, known), numbers
     used = np.unique(found.codes)
     levels = tuple(found.levels[code] for code in used.tolist())
-    response = response_of_levels(node, levels, found.ordered, family)
+    response = response_of_levels(node, levels, family)
     codes = found.recoded(levels)
     return response, codes.astype(np.float64) if response.labels else Factor(codes, levels, found.ordered)
 
 
-def response_of_levels(node: Node, levels: tuple[str, ...], ordered: bool, family: Any) -> Response:
+def response_of_levels(node: Node, levels: tuple[str, ...], family: Any) -> Response:
     """Of text or categories."""
     name, kind, shown = label(node), type(family).__name__, listed([repr(level) for level in levels])
     if len(levels) == 1:

@@ -153,7 +153,7 @@ def _of_table(values: Values, asked: Read) -> Look:
     counts = {}
     for atom in dict.fromkeys(atom for term in asked.right.fixed for atom in term):
         if label(atom) in first.levels:
-            factor = as_factor(values.value(atom), str(atom))
+            factor = as_factor(values.value(atom))
             seen = np.bincount(factor.codes, minlength=len(factor.levels)).tolist()
             counts[label(atom)] = {level: n for level, n in zip(factor.levels, seen, strict=True) if n}
     return {
@@ -242,10 +242,6 @@ class AllLooks:
     @property
     def response_levels(self) -> list[tuple[str, ...]]:
         return [tuple(table["y"]["levels"]) for table in self.tables if table["y"]["levels"] is not None]
-
-    @property
-    def responses_ordered(self) -> bool:
-        return all(table["y"]["ordered"] for table in self.tables)
 
     @property
     def some_responses(self) -> np.ndarray:

@@ -102,9 +102,8 @@ def _response(asked: Read, looks: AllLooks, family: Any) -> tuple[Response, np.n
     if moments is not None and levels:
         raise FormulaError(f"the response {name} has numbers in some files and text in others.")
     if moments is None:
-        return response_of_levels(
-            asked.response, tuple(sorted({one for found in levels for one in found})), False, family
-        ), np.zeros(1)
+        every = tuple(sorted({one for found in levels for one in found}))
+        return response_of_levels(asked.response, every, family), np.zeros(1)
     if moments.low == moments.high and family.of_labels and "trials" not in asked.beside:
         raise FormulaError(f"the response {name} is {moments.low:g} in every row: there is nothing to estimate.")
     return Response(asked.response), looks.some_responses

@@ -44,7 +44,7 @@ class GroupSide:
 
     def labels(self, values: Values) -> Factor:
         """The group of every row, by name; products of factors have names such as ``a:b``."""
-        factors = [as_factor(values.value(atom), str(atom)) for atom in self.by]
+        factors = [as_factor(values.value(atom)) for atom in self.by]
         found = factors[0]
         for one in factors[1:]:
             used, codes = np.unique(found.codes * len(one.levels) + one.codes, return_inverse=True)

@@ -11,7 +11,7 @@ from .._arguments import shown
 from ..errors import Text
 from ..tables.frames import CompleteRows, complete_rows
 from ..tables.matrices import aligned, as_vector
-from ..targets.observations.seen import some_rows
+from ..targets.observations.observed import some_rows
 from .errors import FormulaError
 from .evaluation import Values
 from .left_side import left_side

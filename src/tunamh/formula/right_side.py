@@ -281,7 +281,7 @@ def _loose(atom: Any) -> bool:
 
 def known_codes(values: Values, atom: Any, levels: tuple[str, ...]) -> np.ndarray:
     """Codes of a factor among levels that are known; others are an error."""
-    factor = as_factor(values.value(atom), str(atom))
+    factor = as_factor(values.value(atom))
     codes = factor.recoded(levels)
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))

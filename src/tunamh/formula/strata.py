@@ -56,7 +56,7 @@ class Strata:
 
 def _labels(by: tuple[Node, ...], values: Values) -> Factor:
     """The levels that occur, those of the first column slowest."""
-    factors = [as_factor(values.value(node), str(node)) for node in by]
+    factors = [as_factor(values.value(node)) for node in by]
     found = factors[0].packed()
     for one in factors[1:]:
         used, codes = np.unique(found.codes * len(one.levels) + one.codes, return_inverse=True)

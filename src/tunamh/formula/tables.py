@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..groups.from_tables import BYTES_OF_AN_EFFECT
-from ..rows.in_memory import every_block, fits, folder_of_rows
+from ..rows.in_memory import fits, folder_of_rows
+from ..rows.pieces import every_block
 from ..rows.source import Factored, Rows
 from ..rows.table_source import RowsOfTables, TableBlock, Tables
 from ..rows.trials import counted, refuse_wrong_trials
@@ -65,7 +66,6 @@ class FirstAnswer(NamedTuple):
     holes: dict[str, int]
     lost: int
     levels: tuple[str, ...] | None
-    ordered: bool
     moments: Moments | None
     some: np.ndarray
     second: SecondLook | None
@@ -87,9 +87,9 @@ class AskFirst:
         beside = columns, rows.holes, rows.lost
         if isinstance(found, Factor):
             used = tuple(found.levels[code] for code in np.unique(found.codes).tolist())
-            return FirstAnswer(look, *beside, used, found.ordered, None, np.empty(0), second)
+            return FirstAnswer(look, *beside, used, None, np.empty(0), second)
         y = values.numbers(self.asked.response)
-        return FirstAnswer(look, *beside, None, False, Moments.of(y), y[:: max(1, len(y) // _FEW)], second)
+        return FirstAnswer(look, *beside, None, Moments.of(y), y[:: max(1, len(y) // _FEW)], second)
 
 
 @dataclass(frozen=True)
@@ -272,5 +272,4 @@ def _response(asked: Read, answers: list[FirstAnswer], family: Any) -> tuple[Res
             raise FormulaError(f"the response {name} is {low:g} in every row: there is nothing to estimate.")
         return Response(asked.response), some
     levels = join_levels([answer.levels for answer in there if answer.levels])
-    ordered = all(answer.ordered for answer in there)
-    return response_of_levels(asked.response, levels, ordered, family), np.zeros(1)
+    return response_of_levels(asked.response, levels, family), np.zeros(1)

@@ -107,7 +107,7 @@ def columns_look(
             if name in counts:
                 continue
             if isinstance(found, Factor) or coded:
-                counts[name] = _counts(as_factor(found, name))
+                counts[name] = _counts(as_factor(found))
             elif name not in moments and name not in alone:
                 moments[name] = Moments.of(found.values)
     return ColumnsLook(counts, moments)

@@ -43,7 +43,7 @@ def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> La
         _add_scales(marginal, priors, f, scales, hessian, gradient)
     if one.known is not None and m:
         hessian, gradient = _tied(hessian, gradient, priors.tau_at, priors.tau(centre.at.common))
-    root, alone = _root(hessian, p), len(rows.groupings) == 1  # beside other factors the table would follow these
+    root, alone = _root(hessian), len(rows.groupings) == 1  # beside other factors the table would follow these
     table = (
         scale_law(marginal, scales, float(np.linalg.norm(root[p])))
         if one.scales and alone and one.df == 0
@@ -98,7 +98,7 @@ def _tied(hessian: np.ndarray, gradient: np.ndarray, tau_at: int, tau: float) ->
     return along.T @ hessian @ along, along.T @ gradient
 
 
-def _root(hessian: np.ndarray, p: int) -> np.ndarray:
+def _root(hessian: np.ndarray) -> np.ndarray:
     """The lower triangular ``L`` with ``L L' = hessian^-1``."""
     unit = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-300))
     values, vectors = np.linalg.eigh(hessian * np.outer(unit, unit))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..rows.source import Rows
 from ..targets.designs import IndexedDesign
-from ..targets.designs.dense_blocks import DenseBlock
+from ..targets.designs.dense import DenseBlock
 from ..targets.designs.indexed import NOWHERE, IndexedBlock
 from ..targets.designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
 from ..targets.designs.with_offset import BlockWithOffset, DesignWithOffset

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..targets.expansion.bounds import trust_radius_of
+from ..targets.expansion.one_predictor import trust_radius_of
 from .between import between_columns, parents_of
 from .cells import Cells, bounds_of_cells, cells_of, extent_of, largest, usual_away, usual_lengths
 from .centre import Centre

@@ -14,9 +14,9 @@ from ..priors.laws import Laws
 from ..priors.positive import PositivePrior, refuse_flat
 from ..priors.student_t import StudentT
 from ..process.scratch import large
-from ..tables.frames import column_names, name_of
+from ..tables.frames import column_names
 from ..tables.levels import every_level
-from ..tables.matrices import as_matrix, one_column
+from ..tables.matrices import as_matrix, name_of, one_column
 from .covariance import scale_count
 from .known_covariance import related_levels
 from .relation import Relation
@@ -153,6 +153,19 @@ class Grouping:
         """Which levels have effects."""
         return np.ones(self.groups, bool) if self.pinned is None else ~self.pinned
 
+    def mean_squares(self, unit: float) -> list[list[float]]:
+        """The mean of ``z z'`` over all rows, in the user's units.
+
+        Effects with covariance ``Sigma`` add ``trace(Sigma E[z z'])`` to the variance of a row.
+        """
+        Z = self.Z * unit * self.own_scales[self.codes, None]
+        return [[float(f"{value:.10g}") for value in row] for row in Z.T @ Z / max(1, len(Z))]
+
+    def rows_by_level(self, origin: tuple[np.ndarray, int] | None) -> list[int]:
+        """How many of the user's rows each level has; a row of trials may have become two."""
+        codes = self.codes if origin is None else self.codes[np.unique(origin[0], return_index=True)[1]]
+        return [int(count) for count in np.bincount(codes, minlength=self.groups)]
+
 
 def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
     """Every factor, with names that differ; ``unit`` is the scale of default priors."""
@@ -218,8 +231,10 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
     name = effects.name or name_of(effects.codes) or fallback
     if effects.predictor is not None and effects.name is None:
         name = f"{effects.predictor}_{name}"
-    found = _codes(effects.codes, str(name), n_rows)
-    codes, levels, related = related_levels(effects.covariance, effects.precision, str(name), *found)
+    codes, levels = _codes(effects.codes, str(name), n_rows)
+    related: Relation | None = None
+    if effects.covariance is not None or effects.precision is not None:
+        codes, levels, related = related_levels(effects.covariance, effects.precision, str(name), codes, levels)
     if effects.X is None:
         Z, columns = large((n_rows, 1)), [""]
         Z[:] = 1.0

@@ -23,13 +23,11 @@ class Related(NamedTuple):
 
     codes: np.ndarray
     levels: list[str]
-    relation: Relation | None
+    relation: Relation
 
 
 def related_levels(covariance: Any, precision: Any, name: str, codes: np.ndarray, levels: list[str]) -> Related:
-    """``codes`` and ``levels`` as they are where no matrix is given."""
-    if covariance is None and precision is None:
-        return Related(codes, levels, None)
+    """Of the levels of a matrix, one of the two, in the place of those that occur."""
     word = "precision" if covariance is None else "covariance"
     if covariance is not None and precision is not None:
         raise ValueError(f"{name} has both a covariance and a precision among levels: give one of them.")

@@ -20,15 +20,15 @@ from ..rows.source import Rows
 from ..rows.table_source import SomeColumns, Tables
 from ..targets.base import PackedRows, Target
 from ..targets.coordinates.base import Scale
-from ..targets.description import mixed_as_json
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
 from ..targets.observations.inputs import RowExtras, censoring
-from ..targets.observations.seen import SeenResponses, seen_responses
+from ..targets.observations.observed import SeenResponses, seen_responses
 from ..targets.parts import no_distance
 from .cells import stretches
 from .centre import Centre
+from .description import mixed_as_json
 from .effect_columns import with_groups
 from .factor_setup import factor_record
 from .from_tables import from_tables
@@ -331,7 +331,8 @@ class MixedModel(GroupedParameters):
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
-        return self.rows_of.packed(self.base.terms.centre_columns, fill)
+        rows: Any = self.rows_of.packed(self.base.terms.centre_columns, fill).rows
+        return rows
 
     @cached_property
     def _hyper(self) -> np.ndarray:

@@ -44,11 +44,16 @@ def _ends(a, b, c, d):
 
 
 @helper
-def multiply(a, b, c, d, left, right, factor, starts, low, high):
+def multiply(series, other, pairs, found):
     """Sums of products: entry ``k`` of the result adds those from ``starts[k]`` to ``starts[k + 1]``.
 
-    A factor of 1 or 2; -1 is a square, whose ends are not those of a product of two.
+    Series are their lower and upper ends. A factor of 1 or 2; -1 is a square, whose ends are not those of a product of
+    two.
     """
+    a, b = series
+    c, d = other
+    left, right, factor, starts = pairs
+    low, high = found
     n = a.shape[1]
     lows, highs, sizes, others = np.empty(_STRIP), np.empty(_STRIP), np.empty(_STRIP), np.empty(_STRIP)
     for begin in range(0, n, _STRIP):

@@ -77,13 +77,13 @@ def variable(value: Any, which: int, size: int, rows: int) -> Series:
 
 
 class _Table(NamedTuple):
-    """The indices of a product, and for each of them the pairs of places that it adds up."""
+    """The indices of a product, and for each of them the pairs of places that it adds up.
+
+    ``pairs`` are the places on the left and on the right, a factor, and where those of each index start.
+    """
 
     indices: Indices
-    left: np.ndarray
-    right: np.ndarray
-    factor: np.ndarray
-    starts: np.ndarray
+    pairs: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @lru_cache(maxsize=4096)
@@ -100,16 +100,16 @@ def _product_table(one: Indices, two: Indices, degree: int, same: bool) -> _Tabl
     table = np.array([pair for index in ordered for pair in pairs[index]]).reshape(-1, 3)
     starts = np.cumsum([0, *(len(pairs[index]) for index in ordered)])
     left, right = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
-    return _Table(tuple(ordered), left, right, np.ascontiguousarray(table[:, 2]), starts.astype(np.int64))
+    return _Table(tuple(ordered), (left, right, np.ascontiguousarray(table[:, 2]), starts.astype(np.int64)))
 
 
 def product(a: Series, b: Series, degree: int) -> Series:
     table = _product_table(a.indices, b.indices, degree, a.low is b.low)
     found = empty(table.indices, a.low.shape[1], a.bounded)
     if a.bounded:
-        arithmetic.multiply(a.low, a.high, b.low, b.high, *table[1:], found.low, found.high)
+        arithmetic.multiply((a.low, a.high), (b.low, b.high), table.pairs, (found.low, found.high))
     else:
-        arithmetic.multiply_numbers(a.low, b.low, *table[1:], found.low)
+        arithmetic.multiply_numbers(a.low, b.low, *table.pairs, found.low)
     return found
 
 

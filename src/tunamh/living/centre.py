@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._linear import Frame
-from ..targets.expansion.bounds import Ladder
 from ..targets.expansion.kept import RowsAt
+from ..targets.expansion.one_predictor import Ladder
 from .records import Record
 
 

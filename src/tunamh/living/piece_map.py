@@ -16,14 +16,13 @@ import numpy as np
 
 from .._linear import Frame
 from ..errors import BoundViolation, NonFiniteEnergy
-from ..rows.packing import packed_rows
+from ..rows.packing import ROW, Packing, packed_rows, weight_of
 from ..rows.servings import by_cumulated
 from ..rows.source import Rows
 from ..targets.expansion.bounds import second_order
 from ..targets.expansion.kept import RowsAt
 from ..targets.expansion.one_predictor import RowSums
-from ..targets.layouts import ROW, RUNGS
-from ..targets.observations.packing import Packing, weight_of
+from ..targets.layouts import RUNGS
 from .records import Record
 
 ARRAYS = {"numbers": 1, "gradient": 1, "hessian": 2, "factors": 1, "thirds": 1, "rows": 2, "places": 1}

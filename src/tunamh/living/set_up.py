@@ -12,16 +12,13 @@ from .._linear import flat_direction
 from ..errors import NotApplicable
 from ..process.stages import announce
 from ..rows.executors import in_order
-from ..rows.packing import packed_rows
+from ..rows.packing import ROW, Packing, packed_rows
 from ..rows.passes import with_progress
-from ..targets.expansion.bounds import ladder_of
 from ..targets.expansion.foreseen import ROWS_OF_A_PIECE, TIMES, foreseen_rows, why_move, why_move_in_files
 from ..targets.expansion.kept import Filled, KeptExpansion, kept_expansion, kept_target
-from ..targets.expansion.one_predictor import OnePredictor
+from ..targets.expansion.one_predictor import OnePredictor, ladder_of
 from ..targets.expansion.taylor import TaylorTarget
 from ..targets.glm import GLM
-from ..targets.layouts import ROW
-from ..targets.observations.packing import Packing
 from ..targets.search.newton import Mode, look
 from .cache import ModelFolder
 from .centre import Centre

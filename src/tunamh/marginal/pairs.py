@@ -23,21 +23,34 @@ from ..rows.supply import open_stream
 
 _vector, _fixed, _matrix = KINDS.vector, KINDS.fixed, KINDS.matrix
 
+
+class Moves(NamedTuple):
+    """Moves between the rows of two matrices, and what is found of them.
+
+    ``log_q`` are the log ratios ``log q(here) - log q(there)`` of the proposal; ``out`` gets ``min(1, r)`` and the
+    number of rows of every move.
+    """
+
+    here: Any
+    there: Any
+    log_q: Any
+    out: Any
+
+
+_moves = types.NamedTuple([_matrix, _matrix, _vector, _matrix], Moves)
+
 DecidePairs = types.FunctionType(
     types.Tuple([KINDS.whole, KINDS.whole])(
-        *(KINDS.generator, _matrix, _matrix, _vector, KINDS.model, Decide, _fixed, _vector),
-        *(KINDS.stream, KINDS.work, _matrix),
+        *(KINDS.generator, _moves, KINDS.model, KINDS.stream, Decide, _fixed, _vector, KINDS.work)
     )
 )
-"""``(rng, here, there, log_q, model, decide, knobs, memory, stream, work, out) -> (moves decided, fault)``.
-
-``log_q`` are the log ratios ``log q(here) - log q(there)`` of the proposal; ``out`` gets ``min(1, r)`` and the number
-of rows of every move."""
+"""``(rng, moves, model, stream, decide, knobs, memory, work) -> (moves decided, fault)``."""
 
 
 @part(DecidePairs)
-def decide_pairs(rng, here, there, log_q, model, decide, knobs, memory, stream, work, out):
+def decide_pairs(rng, moves, model, stream, decide, knobs, memory, work):
     model, stream, work = borrowed(model), borrowed(stream), borrowed(work)
+    here, there, log_q, out = moves
     hyper, d = model.data.hyper, here.shape[1]
     x, y, theta, prop = np.empty(d), np.empty(d), np.empty(d), np.empty(d)
     for k in range(here.shape[0]):
@@ -86,10 +99,13 @@ class MinibatchTest:
         """Moves between the rows of two matrices of states."""
         out, setup = np.empty((len(here), 2)), self.setup
         here, there = (np.ascontiguousarray(states, dtype=np.float64) for states in (here, there))
-        ready, stream = self.ready, self.stream.of(setup.kernel.source)
+        ready, stream, moves = (
+            self.ready,
+            self.stream.of(setup.kernel.source),
+            Moves(here, there, np.ascontiguousarray(log_q), out),
+        )
         done, fault = decide_pairs(
-            *(self.rng, here, there, np.ascontiguousarray(log_q), setup.model, ready.decide, ready.knobs),
-            *(ready.memory.copy(), stream, setup.work, out),
+            *(self.rng, moves, setup.model, stream, ready.decide, ready.knobs, ready.memory.copy(), setup.work)
         )
         if fault != NO_FAULT:
             raise explain(fault, here[done].copy(), there[done].copy(), setup.model, None, setup.pool)

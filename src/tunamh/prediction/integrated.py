@@ -56,7 +56,7 @@ def _of_part(
     codes, sampled = rows.codes[which] - rows.codes[which.start], rows.sampled[which]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     group, chunk, looked = rows.group, part.chunk, np.flatnonzero(sampled >= 0)
-    effects, Z = _of_rows(predictor, rows, part)
+    effects, Z = _of_rows(rows, part)
     eta, p = predictor.linear(chunk) - effects * Z, predictor.parameters(chunk)
     w = np.ones(chunk.n_rows) if part.weights is None else part.weights
     assert chunk.y is not None
@@ -81,7 +81,7 @@ def _of_part(
     return sampled[looked], (total - without).T, (with_one - without).T
 
 
-def _of_rows(predictor: Predictor, rows: GroupRows, part: ModelRows) -> tuple[np.ndarray, np.ndarray]:
+def _of_rows(rows: GroupRows, part: ModelRows) -> tuple[np.ndarray, np.ndarray]:
     """The effect of every row's group, (draws, rows), and its column."""
     found = part.chunk.groups[rows.group.given]
     assert found is not None and rows.group.effects is not None  # noqa: PT018

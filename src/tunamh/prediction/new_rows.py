@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import has_row_labels, number
+from .._arguments import number
 from ..errors import NotApplicable, Text
 from ..formula.errors import FormulaError, listed
 from ..formula.evaluation import Values, as_factor
@@ -23,7 +23,7 @@ from ..rows.source import level_positions
 from ..rows.table_source import TableBlock, Tables
 from ..tables.columns import Factor
 from ..tables.frames import Frame, column_names, complete_rows, frame_of_columns
-from ..tables.matrices import as_matrix, as_vector, refuse_non_finite
+from ..tables.matrices import as_matrix, as_vector, has_row_labels, refuse_non_finite
 from .fitted import Fitted
 
 KEEP = "keep"
@@ -261,7 +261,7 @@ class NewRows:
                 raise ValueError(
                     f"effects of {about['name']} have {len(about['columns'])} columns, got {matrix.shape[1]}."
                 )
-            found.append((as_factor(codes, name), np.asarray(matrix, dtype=np.float64)))
+            found.append((as_factor(codes), np.asarray(matrix, dtype=np.float64)))
         return found
 
 

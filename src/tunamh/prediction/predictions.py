@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -297,8 +297,3 @@ def _as_xarray(
         return xarray.DataArray(values, dims=("sample", *dims), coords=coords, name=kind, attrs=attrs)
     whole = {name: (dims, np.concatenate([one[name] for one in found])) for name in found[0]}
     return xarray.Dataset(whole, coords=coords, attrs=attrs)
-
-
-def chunks_of(rows: NewRows, predictor: Predictor) -> Iterator[Chunk]:
-    """As many rows at once as fit."""
-    return rows.chunks(predictor.rows_at_once)

@@ -116,7 +116,7 @@ def _names(table: Frame, by: str | None) -> list[str]:
         return [f"row {k}" for k in range(table.n_rows)]
     if by not in table.columns:
         raise FormulaError(f"by names the column {by!r}, which new_data does not have.")
-    factor = as_factor(read(table, [by])[by], by)
+    factor = as_factor(read(table, [by])[by])
     return [factor.levels[code] for code in factor.codes]
 
 
@@ -148,7 +148,7 @@ def _without_model(formula: FormulaModel, table: Frame, by: str | None, names: l
     happened = np.ones(len(stop), bool) if seen.codes is None else seen.codes == 0
     parts = {"": np.ones(len(stop), bool)}
     if by is not None:
-        factor = as_factor(rows.columns[by], by)
+        factor = as_factor(rows.columns[by])
         level = np.asarray(factor.levels)[factor.codes]
         parts = {name: level == name for name in names}
     found = []

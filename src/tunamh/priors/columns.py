@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import has_row_labels, moderate_number, number, numbers
+from .._arguments import moderate_number, number, numbers
+from ..tables.matrices import has_row_labels
 
 _NO_VARIANCE = 1e-12
 

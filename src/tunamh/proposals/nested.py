@@ -23,6 +23,7 @@ import numpy as np
 
 from ..compiled import REASSOCIATE, Propose, fixed, helper, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
+from ..compiled.triangular import solve_lower, solve_upper
 from ..compiled.vector import copy_into, precision_under
 from .base import Proposal, ReadyProposal, Space
 from .nested_law import NestedLaw
@@ -75,29 +76,11 @@ def _factor(K, own, state, d):
     return total
 
 
-@helper(fastmath=REASSOCIATE)
-def _solve_lower(L, x):
-    for i in range(x.size):
-        total = x[i]
-        for k in range(i):
-            total -= L[i, k] * x[k]
-        x[i] = total / L[i, i]
-
-
-@helper(fastmath=REASSOCIATE)
-def _solve_upper(L, x):
-    """With ``L'``."""
-    for i in range(x.size - 1, -1, -1):
-        x[i] /= L[i, i]
-        for k in range(i):
-            x[k] -= L[i, k] * x[i]
-
-
 @helper
 def _mean_of(K, mean, own):
     copy_into(mean, own.moment)
-    _solve_lower(K, mean)
-    _solve_upper(K, mean)
+    solve_lower(K, mean)
+    solve_upper(K, mean)
 
 
 @helper(fastmath=REASSOCIATE)
@@ -122,8 +105,8 @@ def _unwhitened(z, K, mean, own, state):
     """Fills the parameters of a state; ``z`` is used up."""
     m, n = own.m, own.n
     u, a = z[:m], z[m:]
-    _solve_upper(K, u)
-    _solve_upper(own.root, a)
+    solve_upper(K, u)
+    solve_upper(own.root, a)
     for i in range(m):
         u[i] += mean[i]
         state[int(own.at_u[i])] = own.mean[i] + u[i]

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import flag, has_row_labels, number_between, numbers, settle, shown
+from .._arguments import flag, number_between, numbers, settle, shown
 from ..compiled import Propose, fixed, helper, part
 from ..compiled.layouts import NUMBER, Layout
 from ..compiled.vector import copy_into
 from ..errors import NotApplicable
+from ..tables.matrices import has_row_labels
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space
 from .learned_shape import MOST_CORRELATED, learn_shape, unshaped
 

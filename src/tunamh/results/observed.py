@@ -10,7 +10,7 @@ import numpy as np
 from .tree import library_attributes
 
 if TYPE_CHECKING:
-    from ..targets.observations.seen import SeenResponses
+    from ..targets.observations.observed import SeenResponses
 
 
 def attributes_of_rows(some: int, n_rows: int) -> dict[str, Any]:

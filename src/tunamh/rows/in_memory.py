@@ -6,20 +6,15 @@ gives them so by this one way: its columns are read once and kept, and what foll
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
 from ..errors import NotApplicable, SourceError
 from ..tables.columns import Column, Factor, joined
-from ..tables.frames import Frame, count_rows
-from ..tables.numbers import is_single
-from .named_columns import usable_column
-from .passes import with_progress
-from .pieces import scratch_of
-from .table_source import TableBlock, Tables
-
-Result = TypeVar("Result")
+from ..tables.frames import Frame
+from ..tables.matrices import is_single
+from .named_columns import UsableColumns
+from .pieces import every_block, scratch_of
+from .table_source import Tables
 
 _COPIES = 3  # of a column at most at once: as it is read, joined or in a matrix, and packed
 _NOT_IN_FILES = 60  # bytes of a row beside its columns, where large arrays are in files
@@ -87,39 +82,14 @@ def _as_read(tables: Tables, columns: Sequence[str]) -> int:
     return sum(4 if is_single(first[name]) else 8 for name in columns)
 
 
-def every_block(tables: Tables, read: Callable[[TableBlock], Result], columns: Sequence[str]) -> Iterator[Result]:
-    """``read`` of every block, with only these columns read; whoever waits is shown how far it is."""
-    return with_progress(tables.map(_Counted(read), columns), tables.n_rows, "reading rows")
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """Call ``read`` and also return how many rows precede the end of the block."""
-
-    read: Callable[[TableBlock], Any]
-
-    def __call__(self, block: TableBlock) -> tuple[int, Any]:
-        return block.start + count_rows(block.table), self.read(block)
-
-
 def load_columns(tables: Tables, columns: Sequence[str]) -> Frame:
     """One map: numbers as they are, text and categories as codes of levels, which are sorted.
 
     Values that are no use are refused by their place.
     """
     columns = list(dict.fromkeys(columns))
-    blocks = list(every_block(tables, _Columns(tuple(columns)), columns))
+    blocks = list(every_block(tables, UsableColumns(tuple(columns)), columns))
     return Frame({name: _joined(name, [block.pop(name) for block in blocks]) for name in columns}, tables.n_rows)
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Of a block."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, block: TableBlock) -> dict[str, Column]:
-        return {name: usable_column(block, name) for name in self.names}
 
 
 def _joined(name: str, parts: list[Column]) -> Column:

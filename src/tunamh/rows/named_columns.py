@@ -112,6 +112,16 @@ def usable_column(block: TableBlock, name: str) -> Column:
     return found
 
 
+@dataclass(frozen=True)
+class UsableColumns:
+    """The columns of a block that have these names, by `usable_column`."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, block: TableBlock) -> dict[str, Column]:
+        return {name: usable_column(block, name) for name in self.names}
+
+
 def _column(block: TableBlock, name: str, read: Callable[[Any, str], Column] = read_column) -> Column:
     """A column as it is, of which the table itself calls no value missing."""
     if name in block.numbers:

@@ -15,11 +15,11 @@ import numpy as np
 
 from .._arguments import shown
 from ..errors import SourceError, TunaMHError
-from ..tables.frames import column_names, count_rows, cut, numbers_at_once
-from ..tables.libraries import RepeatedNames, as_frame
+from ..tables.frames import column_names
+from ..tables.libraries import RepeatedNames, as_frame, count_rows, cut, numbers_at_once
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, with_progress
-from .table_source import SomeColumns, TableBlock
+from .table_source import SomeColumns, TableBlock, Tables
 
 Result = TypeVar("Result")
 
@@ -169,6 +169,21 @@ class OfBlocks:
                 "Open the rows again and make a new target."
             )
         return results
+
+
+def every_block(tables: Tables, read: Callable[[TableBlock], Result], columns: Sequence[str]) -> Iterator[Result]:
+    """``read`` of every block, with only these columns read; whoever waits is shown how far it is."""
+    return with_progress(tables.map(_Counted(read), columns), tables.n_rows, "reading rows")
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Call ``read`` and also return how many rows precede the end of the block."""
+
+    read: Callable[[TableBlock], Any]
+
+    def __call__(self, block: TableBlock) -> tuple[int, Any]:
+        return block.start + count_rows(block.table), self.read(block)
 
 
 class Surveyed(NamedTuple):

@@ -133,6 +133,8 @@ in memory; and in the stream, at the first one in memory, -1 where rows could no
 ROWS_AHEAD = 8
 """Rows asked for before they are read: about as many as the memory serves at once."""
 
+_LINE = 8  # float64 numbers in a 64-byte cache line
+
 
 class StreamState(NamedTuple):
     """What a stream remembers, apart from its supply."""
@@ -182,3 +184,12 @@ def draw_rows(stream, most):
     n = min(most, stream.ring.size - start)
     stream.cursor[0] = start + n
     return start, n
+
+
+@helper
+def prefetch_row(rows, i):
+    """Ask for all cache lines of row ``i`` of a C-ordered matrix."""
+    width = rows.shape[1]
+    for j in range(0, width, _LINE):
+        prefetch(rows, i * width + j)
+    prefetch(rows, i * width + width - 1)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import explained, flag, has_row_labels, numbers, positive_number, seed_sequence, shown, whole_number
+from .._arguments import explained, flag, numbers, positive_number, seed_sequence, shown, whole_number
 from ..acceptance.base import AcceptanceTest
 from ..chains.kernel import Kernel
 from ..results.layout import layout_of
 from ..results.until import Until, checked_rule
 from ..store.folder import as_path, refuse_taken
+from ..tables.matrices import has_row_labels
 from ..targets.base import Target
 from .destination import NewStore, RunPlan
 from .session import Choices, run_session

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .columns import Column, Factor, Numbers
-from .libraries import LazyTable, RepeatedNames, as_frame, as_series, listed, narwhals
+from .libraries import LazyTable, RepeatedNames, as_frame, as_series, listed
 from .numbers import plain_array
 
 
@@ -92,15 +92,6 @@ def column_names(table: Any) -> list[str] | None:
     return None if found is None else [str(label) for label in found.columns]
 
 
-def name_of(column: Any) -> str | None:
-    """What a library calls a column, or the only column of a table; None where it has no name."""
-    names = column_names(column)
-    if names is not None:
-        return names[0] if len(names) == 1 else None
-    series = as_series(column)
-    return str(series.name) if series is not None and series.name not in (None, "") else None
-
-
 class CompleteRows(NamedTuple):
     """The rows of a block of which nothing is missing: their columns, which they are, and what the others lack."""
 
@@ -133,38 +124,6 @@ def complete_rows(columns: Mapping[str, Column], n_rows: int) -> CompleteRows:
     return CompleteRows(found, keep, holes)
 
 
-# ------------------------------------------------------------------------------------------------- tables as they are
-
-
-def count_rows(table: Any) -> int:
-    """How many rows a data frame or a dict of arrays has."""
-    if isinstance(table, dict):
-        return len(next(iter(table.values()))) if table else 0
-    known = getattr(table, "num_rows", None)  # of pyarrow, at once: this is asked for every block
-    if isinstance(known, int):
-        return known
-    frame = as_frame(table)
-    if frame is None:
-        raise TypeError(f"a block must be a table with columns by name or a dict of arrays, not {type(table)}.")
-    return len(frame)
-
-
-def cut(table: Any, size: int) -> Iterator[tuple[slice, Any]]:
-    """At most ``size`` rows at a time, without a copy where the library of the table can, and which they are."""
-    n_rows = count_rows(table)
-    frame = None if isinstance(table, dict) else as_frame(table)
-    for first in range(0, n_rows, size):
-        which = slice(first, min(first + size, n_rows))
-        if n_rows <= size:
-            yield which, table
-        elif frame is None:
-            yield which, {name: values[which] for name, values in table.items()}
-        elif frame.implementation.is_pandas_like():
-            yield which, frame.to_native().iloc[which]
-        else:
-            yield which, frame.to_native().slice(first, which.stop - first)  # narwhals takes ten times as long
-
-
 def selected(table: Any, names: Sequence[str]) -> Any:
     """Some columns of a table, in this order."""
     there = dict.fromkeys(column_names(table) or ())
@@ -174,22 +133,3 @@ def selected(table: Any, names: Sequence[str]) -> Any:
     if isinstance(table, dict):
         return {name: table[name] for name in names}
     return as_frame(table).select(*names).to_native()
-
-
-def numbers_at_once(table: Any) -> dict[str, np.ndarray]:
-    """The columns of a pyarrow table that are numbers without gaps in one piece, as arrays, without a copy.
-
-    A slice of an array costs next to nothing. To ask a slice of a table for its columns, in every block, took a third
-    of the time that reading them took.
-    """
-    frame = as_frame(table)
-    if frame is None or not frame.implementation.is_pyarrow():
-        return {}
-    native, types = frame.to_native(), narwhals().dependencies.get_pyarrow().types
-    return {
-        name: column.chunk(0).to_numpy()
-        for name, column in zip(native.column_names, native.columns, strict=True)
-        if (types.is_integer(column.type) or types.is_floating(column.type))
-        and column.null_count == 0
-        and column.num_chunks == 1
-    }

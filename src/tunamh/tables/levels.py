@@ -8,6 +8,7 @@ import numpy as np
 
 from .columns import Column, Factor, Numbers
 from .libraries import as_native, as_series, narwhals
+from .matrices import is_plain, one_column
 from .numbers import is_missing, kind_of_series, missing_in, plain_array, read_numbers
 
 
@@ -50,16 +51,31 @@ def read_factor(values: Any, what: str, *, text: bool = True) -> Factor | None:
 
 def every_level(values: Any, what: str) -> Factor:
     """A level for every value that occurs: of categories and text theirs, of anything else its values, sorted."""
-    found = read_factor(values, what)
+    values = values.values if isinstance(values, Numbers) else values
+    found = None if is_plain(values) else read_factor(values, what)
     if found is not None:
         return found
-    array, masked = plain_array(values.values if isinstance(values, Numbers) else as_native(values))
+    array, masked = (values, None) if is_plain(values) else plain_array(as_native(values))
     if array.ndim == 2 and array.shape[1] == 1:
         array, masked = array[:, 0], None if masked is None else masked[:, 0]
     if array.ndim != 1:
         hint = "; for several factors give a list, groups=[df['a'], df['b']]" if array.ndim == 2 else ""
         raise ValueError(f"{what} must be one column, got shape {array.shape}{hint}.")
-    return _sorted_levels(array, ~missing_in(array, masked), "categories")
+    there = array == array if is_plain(values) else ~missing_in(array, masked)
+    return _sorted_levels(array, there, "categories")
+
+
+def classes(values: Any, what: str, where: str = "", *, text: bool = True) -> Factor | None:
+    """Levels of categories, and of text where that counts; None of anything else. None of its values may be missing.
+
+    ``what`` and ``where``, such as ``X`` and ``, column sex``, name the column in errors.
+    """
+    values = one_column(values, what) if text else values
+    found = read_factor(values, f"{what}{where}", text=text)
+    if found is not None and found.missing.any():
+        row = int(np.argmax(found.missing))
+        raise ValueError(f"{what} has a missing value in row {row}{where}: drop or fill such rows first.")
+    return found
 
 
 def _sorted_levels(array: np.ndarray, there: np.ndarray, kind: str) -> Factor:

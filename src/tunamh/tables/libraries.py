@@ -1,4 +1,4 @@
-"""The libraries of data frames and of sparse matrices, recognised at this one place; data frames by narwhals.
+"""The libraries of data frames (by narwhals) and of sparse matrices, recognised at this one place; tables in blocks.
 
 narwhals is imported when the first table is read; pandas, polars and pyarrow are never imported.
 """
@@ -6,7 +6,7 @@ narwhals is imported when the first table is read; pandas, polars and pyarrow ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -104,3 +104,53 @@ def _completed(libraries: Any, values: Any) -> Any:
     if pyarrow is not None and isinstance(values, pyarrow.RecordBatch):
         return pyarrow.Table.from_batches([values])
     return values
+
+
+# ------------------------------------------------------------------------------------------------- tables as they are
+
+
+def count_rows(table: Any) -> int:
+    """How many rows a data frame or a dict of arrays has."""
+    if isinstance(table, dict):
+        return len(next(iter(table.values()))) if table else 0
+    known = getattr(table, "num_rows", None)  # of pyarrow, at once: this is asked for every block
+    if isinstance(known, int):
+        return known
+    frame = as_frame(table)
+    if frame is None:
+        raise TypeError(f"a block must be a table with columns by name or a dict of arrays, not {type(table)}.")
+    return len(frame)
+
+
+def cut(table: Any, size: int) -> Iterator[tuple[slice, Any]]:
+    """At most ``size`` rows at a time, without a copy where the library of the table can, and which they are."""
+    n_rows, frame = count_rows(table), None if isinstance(table, dict) else as_frame(table)
+    for first in range(0, n_rows, size):
+        which = slice(first, min(first + size, n_rows))
+        if n_rows <= size:
+            yield which, table
+        elif frame is None:
+            yield which, {name: values[which] for name, values in table.items()}
+        elif frame.implementation.is_pandas_like():
+            yield which, frame.to_native().iloc[which]
+        else:
+            yield which, frame.to_native().slice(first, which.stop - first)  # narwhals takes ten times as long
+
+
+def numbers_at_once(table: Any) -> dict[str, np.ndarray]:
+    """The columns of a pyarrow table that are numbers without gaps in one piece, as arrays, without a copy.
+
+    A slice of an array costs next to nothing. To ask a slice of a table for its columns, in every block, took a third
+    of the time that reading them took.
+    """
+    frame = as_frame(table)
+    if frame is None or not frame.implementation.is_pyarrow():
+        return {}
+    native, types = frame.to_native(), narwhals().dependencies.get_pyarrow().types
+    return {
+        name: column.chunk(0).to_numpy()
+        for name, column in zip(native.column_names, native.columns, strict=True)
+        if (types.is_integer(column.type) or types.is_floating(column.type))
+        and column.null_count == 0
+        and column.num_chunks == 1
+    }

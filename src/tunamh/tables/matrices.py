@@ -5,17 +5,16 @@ Plain arrays stay as they are. A data frame is read column by column, so that at
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .._arguments import has_row_labels
-from .columns import Factor, Numbers
-from .frames import Frame, frame_of
-from .levels import read_factor
-from .libraries import LazyTable, RepeatedNames, is_sparse, listed
-from .numbers import Unreadable, is_single, read_numbers
+from .columns import Numbers
+from .frames import Frame, column_names, frame_of
+from .libraries import LazyTable, RepeatedNames, as_series, is_sparse, listed, narwhals
+from .numbers import Unreadable, read_numbers
 
 LARGEST = 1e100
 """Beyond this a number times another one, summed over rows, overflows."""
@@ -26,10 +25,7 @@ def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
 
     With ``or_vector`` a vector counts as one column.
     """
-    if is_sparse(table):
-        raise TypeError(f"{what} is a sparse matrix; tunamh reads dense rows: pass {what}.toarray().")
-    frame = named_frame(table, what)
-    array = as_numbers(table, what) if frame is None else _matrix(frame, what)
+    array = table if is_plain(table) else _read(table, what)
     if or_vector and array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
@@ -44,12 +40,7 @@ def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
 
 def as_vector(values: Any, what: str, length: int | None = None) -> np.ndarray:
     """A one-dimensional float64 array of usable numbers that may be written to; a single column counts as one."""
-    frame = named_frame(values, what)
-    if frame is not None and len(frame.names) != 1:
-        raise ValueError(
-            f"{what} must be one column, got {len(frame.names)} ({listed(frame.names)}): pass one of them."
-        )
-    array = as_numbers(values, what) if frame is None else _matrix(frame, what)
+    array = values if is_plain(values) else _read_one(values, what)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -60,6 +51,27 @@ def as_vector(values: Any, what: str, length: int | None = None) -> np.ndarray:
         raise ValueError(f"{what} has {array.size} entries, but there are {length} rows.")
     refuse_non_finite(array, what)
     return np.require(array, np.float64, ["C", "W"])  # compiled code is made for arrays that may be written to
+
+
+def is_plain(values: Any) -> bool:
+    """Whether this is one of NumPy's own arrays of numbers: it is what it looks like, and nothing has to be read."""
+    return type(values) is np.ndarray and values.dtype.kind in "biuf" and values.dtype.itemsize <= 8
+
+
+def _read(table: Any, what: str) -> np.ndarray:
+    if is_sparse(table):
+        raise TypeError(f"{what} is a sparse matrix; tunamh reads dense rows: pass {what}.toarray().")
+    frame = named_frame(table, what)
+    return as_numbers(table, what) if frame is None else _matrix(frame, what)
+
+
+def _read_one(values: Any, what: str) -> np.ndarray:
+    frame = named_frame(values, what)
+    if frame is not None and len(frame.names) != 1:
+        raise ValueError(
+            f"{what} must be one column, got {len(frame.names)} ({listed(frame.names)}): pass one of them."
+        )
+    return as_numbers(values, what) if frame is None else _matrix(frame, what)
 
 
 def refuse_non_finite(array: np.ndarray, what: str, first_row: int = 0, names: list[str] | None = None) -> None:
@@ -84,6 +96,12 @@ def refuse_non_finite(array: np.ndarray, what: str, first_row: int = 0, names: l
     if not np.isfinite(value):
         raise ValueError(f"{found}; every value must be finite: drop or fill such rows first.")
     raise ValueError(f"{found}, which is too large to compute with (beyond {LARGEST:g}): rescale the column.")
+
+
+def has_row_labels(value: Any) -> bool:
+    """Whether this is a data frame or a series of pandas. pandas is not imported: who has one has imported it."""
+    pandas: Any = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
 
 
 def aligned(table: Any, what: str, **vectors: Any) -> list[Any]:
@@ -146,6 +164,15 @@ def _matrix(frame: Frame, what: str) -> np.ndarray:
     return matrix
 
 
+def is_single(values: Any) -> bool:
+    """Whether a column holds numbers of single precision."""
+    values = values.values if isinstance(values, Numbers) else values
+    if isinstance(values, np.ndarray):
+        return values.dtype == np.float32
+    series = as_series(values)
+    return series is not None and series.dtype == narwhals().Float32
+
+
 def _single_block(table: Any) -> np.ndarray | None:
     """A pandas frame whose columns share one of NumPy's own number types: its array, mostly without a copy."""
     if table is None or not table.implementation.is_pandas():
@@ -185,20 +212,18 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         raise TypeError(f"{what} holds {error.kind}{column}: {error.advice}.") from None
 
 
+def name_of(column: Any) -> str | None:
+    """What a library calls a column, or the only column of a table; None where it has no name."""
+    if is_plain(column):
+        return None
+    names = column_names(column)
+    if names is not None:
+        return names[0] if len(names) == 1 else None
+    series = as_series(column)
+    return str(series.name) if series is not None and series.name not in (None, "") else None
+
+
 def one_column(values: Any, what: str) -> Any:
     """The only column of a data frame that has one; anything else as it is."""
-    frame = named_frame(values, what)
+    frame = None if is_plain(values) else named_frame(values, what)
     return next(iter(frame.columns.values())) if frame is not None and len(frame.columns) == 1 else values
-
-
-def classes(values: Any, what: str, where: str = "", *, text: bool = True) -> Factor | None:
-    """Levels of categories, and of text where that counts; None of anything else. None of its values may be missing.
-
-    ``what`` and ``where``, such as ``X`` and ``, column sex``, name the column in errors.
-    """
-    values = one_column(values, what) if text else values
-    found = read_factor(values, f"{what}{where}", text=text)
-    if found is not None and found.missing.any():
-        row = int(np.argmax(found.missing))
-        raise ValueError(f"{what} has a missing value in row {row}{where}: drop or fill such rows first.")
-    return found

@@ -39,7 +39,7 @@ def read_numbers(values: Any, what: str, where: str = "") -> Numbers:
         return Numbers(np.full(len(series), np.nan), np.ones(len(series), bool))
     if of_pandas and (kind == "numbers" or native.dtype.kind in "biuf"):  # nullable, or sparse
         nulls = native.isna().to_numpy()
-        found = native.to_numpy(dtype=np.float32 if is_single(series) else np.float64, na_value=np.nan)
+        found = native.to_numpy(dtype=np.float32 if series.dtype == narwhals().Float32 else np.float64, na_value=np.nan)
         return Numbers(found, nulls if nulls.any() else None)
     if kind == "numbers":
         return _of_series(series)
@@ -121,15 +121,6 @@ def _of_objects(array: np.ndarray, what: str, where: str) -> tuple[np.ndarray, n
 def _refuse_too_large(place: np.ndarray, what: str, where: str) -> None:
     column = where or (f", column {place[1]}" if len(place) > 1 else "")
     raise ValueError(f"{what} has a number too large to compute with in row {place[0]}{column}: rescale the column.")
-
-
-def is_single(values: Any) -> bool:
-    """Whether a column holds numbers of single precision."""
-    values = values.values if isinstance(values, Numbers) else values
-    if isinstance(values, np.ndarray):
-        return values.dtype == np.float32
-    series = as_series(values)
-    return series is not None and series.dtype == narwhals().Float32
 
 
 _CATEGORIES = "code categories as 0/1 columns (pandas.get_dummies, polars to_dummies)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +23,7 @@ from .parts import Parts
 from .value import Value
 
 if TYPE_CHECKING:
-    from .observations.seen import SeenResponses
+    from .observations.observed import SeenResponses
     from .search.newton import Mode
 
 
@@ -60,7 +61,8 @@ class Expansion(NamedTuple):
         return np.divide(1.0, np.sqrt(np.abs(curvature)), out=np.full(len(curvature), np.inf), where=curvature > 0)
 
 
-class PackedRows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PackedRows:
     """The rows of a target as compiled code reads them.
 
     ``rows`` is (N, width) float64 in C order, or rows that are gathered. A target that packs its rows later

@@ -10,10 +10,11 @@ import numpy as np
 
 from .._arguments import explained
 from ..compiled import Part
-from ..priors import Flat, ReadyPrior, as_prior
+from ..priors import Flat, Prior, ReadyPrior, as_prior
 from ..priors.laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready
 from ..priors.mixtures import mixture_of_laws
 from ..process.stages import announce
+from ..rows.packing import ROW
 from .base import Expansion, PackedRows, checked_temper
 from .checks.conditioning import dependent_columns
 from .checks.flat_positive import refuse_unproved
@@ -32,14 +33,12 @@ from .families import BaseFamily
 from .families.multi_predictor import MultiPredictorLikelihood
 from .families.registry import as_family
 from .glm_rows import own_numbers
-from .layouts import ROW
 from .normalised.likelihood import log_likelihood
 from .normalised.prior_density import log_prior_at, refuse_without_density
 from .observations.distinct import distinct
 from .observations.inputs import RowExtras, censoring, censoring_told, check_weights, observe
-from .observations.observed import Observations
+from .observations.observed import Observations, SeenResponses, seen_responses
 from .observations.row_layout import column_names
-from .observations.seen import SeenResponses, seen_responses
 from .parts import Parts
 from .regression import Regression
 from .search.many_starts import modes_from_many_starts
@@ -143,7 +142,8 @@ class GLM(Regression):
         observations, row_family, names = row_layout[:3]
         design, form = observations.design, row_layout.form
         several = isinstance(row_family, MultiPredictorLikelihood)
-        refuse_positions(X, rows, prior)
+        if rows.factor_names and isinstance(prior, Prior) and prior.by_position:
+            refuse_positions(X, rows)
         prior = as_prior(prior, names)
         ready = coefficient_prior = prior.bind(len(names))
         refuse_unproved(row_layout, ready)

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..process.stages import announce
+from ..rows.packing import ROW, packed_rows
 from .designs.dense import DenseDesign
 from .designs.with_offset import DesignWithOffset
-from .expansion.bounds import ladder_of
 from .expansion.foreseen import foreseen_rows, why_move
 from .expansion.kept import Filled, KeptSums, RowsAt, kept_expansion, kept_target
-from .expansion.one_predictor import OnePredictor, RowSums
-from .layouts import ROW, RUNGS
+from .expansion.one_predictor import OnePredictor, RowSums, ladder_of
+from .layouts import RUNGS
 from .observations.inputs import RowExtras, check_weights, observe
 from .observations.observed import InMemory
 from .observations.parts import InParts
@@ -117,15 +117,13 @@ def _expanded(target: GLM, at: RowsAt, rows: Any) -> tuple[np.ndarray, KeptSums]
         nonlocal found
         found = found.joined(of_block)
 
-    packed: Any = part.packed(terms.centre_columns, Filled(terms, at, target.y_column, target.temper), take)
+    packed: Any = part.packed(terms.centre_columns, Filled(terms, at, target.y_column, target.temper), take).rows
     expansion = part.expansion(at.centre)
     return packed, KeptSums(expansion, found, part.n_rows, part.effective_rows / target.temper)
 
 
 def _stacked(parts: list[np.ndarray]) -> np.ndarray:
     """Packed rows one behind the other, the first on a cache line."""
-    from ..rows.packing import packed_rows
-
     rows = packed_rows(sum(map(len, parts)), parts[0].shape[1])
     np.concatenate(parts, out=rows)
     return rows

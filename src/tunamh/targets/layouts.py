@@ -14,6 +14,7 @@ import numpy as np
 from ..compiled import helper
 from ..compiled.layouts import FLAG, NUMBER, WHOLE, Layout, float32, int32
 from ..process.scratch import concatenated
+from ..rows.packing import ROW
 
 OWN = 1
 """Where a target's own numbers begin; before them, where the expansion's do (0: there is none)."""
@@ -140,27 +141,23 @@ SINGLE_FEATURES = Layout("SingleFeatures", "columns", "positions", whole=float32
 
 features_at, single_features_at = FEATURES.reader(), SINGLE_FEATURES.reader()
 
-_SEEN: dict[str, Any] = {"features": ("width",), "y": NUMBER, "bound": NUMBER}
-
-ROW = Layout("Row", "width", **_SEEN)
-"""A regression's row: the features, an offset at their end if there is one, the response and the bound ``c``. What a
-control variate needs follows, and where rows are weighted, the weight (temper included) behind all that."""
-
-TAYLOR_ROW = Layout("TaylorRow", "width", **_SEEN, eta=NUMBER, slope=NUMBER, curvature=NUMBER)
+TAYLOR_ROW = Layout("TaylorRow", "width", **ROW.fields, eta=NUMBER, slope=NUMBER, curvature=NUMBER)
 """Of an expansion: the predictor, ``f'`` and ``f''`` at the centre."""
 
 MULTI_PREDICTOR_ROW = Layout(
     "MultiPredictorRow",
     "width",
     "K",
-    **_SEEN,
+    **ROW.fields,
     eta=("K",),
     gradient=("K",),
     hessian=("K * (K + 1) // 2",),
 )
 """Of an expansion in K predictors, at the centre: these, the gradient, and the Hessian's lower triangle, row by row."""
 
-FIREFLY_ROW = Layout("FireflyRow", "width", **_SEEN, anchor=NUMBER, curvature=NUMBER, slope=NUMBER, constant=NUMBER)
+FIREFLY_ROW = Layout(
+    "FireflyRow", "width", **ROW.fields, anchor=NUMBER, curvature=NUMBER, slope=NUMBER, constant=NUMBER
+)
 """Of a lower bound of the likelihood: ``curvature e^2 + slope e + constant``, ``e = eta - anchor``."""
 
 ROW_AND_BOUND = Layout("RowAndBound", "width", numbers=("width",), bound=NUMBER)

@@ -11,16 +11,14 @@ import numpy as np
 from .._linear import Columns
 from ..priors import Flat
 from ..rows.gathered_rows import BlockWeights, GatheredRows
-from ..rows.packing import packed_rows, packed_size
+from ..rows.packing import ROW, Packing, packed_rows, packed_size, weight_of
 from ..rows.source import Rows
-from .base import Expansion, Target
+from .base import Expansion, PackedRows, Target
 from .checks.conditioning import columns_of, rows_for_columns
 from .designs import Block
 from .expansion.multi_predictor import MultiPredictor
 from .expansion.one_predictor import OnePredictor
-from .layouts import ROW
 from .observations.observed import Observations, Sample
-from .observations.packing import Packing, weight_of
 from .observations.row_layout import RowLayout
 
 Result = TypeVar("Result")
@@ -62,7 +60,7 @@ class Regression(Target):
 
     def packed(
         self, extra: int, fill: Callable[[np.ndarray, Rows], Result], take: Callable[[Result], Any] = lambda _: None
-    ) -> np.ndarray | GatheredRows:
+    ) -> PackedRows:
         """Return the packed rows: one array with the numbers that compiled code reads of each row (`Packing`).
 
         A packed row has the features ``x``, the response ``y``, the bound ``c``, ``extra`` further columns and, if rows
@@ -75,13 +73,13 @@ class Regression(Target):
         width = packed_rows(0, packing.columns).shape[1]
         limit = observations.memory
         if limit is not None and packed_size(self.n_rows, width) > limit:
-            return self._gathered(packing, width, limit, take)
+            return self._as_packed(self._gathered(packing, width, limit, take))
         packed = packed_rows(self.n_rows, packing.columns)
         if not observations.in_process:
             for start, rows, result in observations.map(packing.made):
                 packed[start : start + len(rows)] = rows
                 take(result)
-            return packed
+            return self._as_packed(packed)
 
         def pack(block: Rows) -> Result:
             observations.check(block)
@@ -89,7 +87,10 @@ class Regression(Target):
 
         for result in observations.map(pack):
             take(result)
-        return packed
+        return self._as_packed(packed)
+
+    def _as_packed(self, rows: np.ndarray | GatheredRows) -> PackedRows:
+        return PackedRows(rows, ROW.places(width=self.y_column).bound, self.parts)
 
     def _gathered(self, packing: Packing, width: int, limit: int, take: Callable[[Any], Any]) -> GatheredRows:
         """One map, of which two numbers a block are kept."""
@@ -124,7 +125,8 @@ class Regression(Target):
             bound = ROW.columns(rows, width=width).bound
             bound[:] = of.first_bounds(block.X, block.y, weight_of(block, temper))
 
-        return self.packed(0, fill)
+        rows: Any = self.packed(0, fill).rows
+        return rows
 
     @cached_property
     def effective_rows(self) -> float:

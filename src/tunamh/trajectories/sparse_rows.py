@@ -8,7 +8,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are asked for, not at import
 
 from ..rows.source import Rows
-from ..targets.designs.dense_blocks import DenseBlock
+from ..targets.designs.dense import DenseBlock
 from ..targets.designs.indexed import NOWHERE
 from ..targets.designs.with_offset import BlockWithOffset
 from ..targets.regression import Regression

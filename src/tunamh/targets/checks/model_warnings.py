@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._linear import SMALLEST_CURVATURE, scaled_eigen
-from ...priors import Prior
 from ...tables.frames import column_names
 from ..search.newton import Mode, find_modes
 from ..search.spread_starts import scales, wide_mode
@@ -226,10 +225,10 @@ def names_along(target: GLM, direction: np.ndarray) -> list[str]:
     return [target.chain_names[j] for j in leading]
 
 
-def refuse_positions(X: Any, rows: Observations, prior: Any) -> None:
+def refuse_positions(X: Any, rows: Observations) -> None:
     """Numbers of a prior in the order of the columns mean another coefficient where categories changed places."""
     labels, behind = column_names(X), rows.factor_names
-    if labels is None or not isinstance(prior, Prior) or not prior.by_position:
+    if labels is None:
         return
     if [label for label in labels if label not in behind] != labels[: len(labels) - len(behind)]:
         names = listed(list(rows.names or ()))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, Part, helper
+from ...compiled.columns import fill_rows
 
 
 class DesignNumbers(NamedTuple):
@@ -30,20 +31,6 @@ class DesignNumbers(NamedTuple):
     predictors: Any = 1
     terms: Any = 0
     known: Any = 0
-
-
-_ROWS_OF_A_STRIP = 64  # which are written to the cache line by line, whatever the number of columns
-
-
-@helper
-def fill_rows(columns, out):
-    """Columns (d, n) into the first d places of rows."""
-    d, n = columns.shape
-    for start in range(0, n, _ROWS_OF_A_STRIP):
-        stop = min(start + _ROWS_OF_A_STRIP, n)
-        for j in range(d):
-            for i in range(start, stop):
-                out[i, j] = columns[j, i]
 
 
 def rows_in_double(X: np.ndarray) -> np.ndarray:

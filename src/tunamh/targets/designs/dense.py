@@ -1,16 +1,21 @@
-"""Columns of numbers, in double or in single precision."""
+"""Columns of numbers, in double or in single precision.
+
+A block of rows is a matrix or, of few columns, these columns. Files have columns, and a column of a block is read as it
+is. Rows of arrays are turned into columns first, so that both have the same sums, bit for bit.
+"""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
-from ...compiled.vector import prefetch_row
-from ...rows.supply import ROWS_AHEAD
-from .base import Design, DesignNumbers, DesignParts, rows_in_double
-from .dense_blocks import MOST_COLUMNS, DenseBlock, NarrowBlock, as_columns
+from ...compiled.columns import columns_of, dots, fill_rows, moments, norms, sandwich
+from ...rows.supply import ROWS_AHEAD, prefetch_row
+from .base import Design, DesignNumbers, DesignParts, lengths_of_rows, rows_in_double
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
@@ -81,6 +86,124 @@ def _single_sizes(theta, rows, i, hyper):
 
 _DOUBLE = DesignParts(_double_dots, _double_dot, _double_sizes)
 _SINGLE = DesignParts(_single_dots, _single_dot, _single_sizes)
+
+
+class DenseBlock:
+    """Rows as a matrix in double precision, packed in single precision if they came so."""
+
+    def __init__(self, X: np.ndarray, single: bool = False):
+        self.X, self.single = X, single
+
+    def dense(self) -> np.ndarray:
+        return self.X
+
+    def pack(self, rows: np.ndarray) -> None:
+        d = self.X.shape[1]
+        features = rows.view(np.float32) if self.single else rows
+        features[:, d : 2 * ((d + 1) // 2) if self.single else d] = 0.0  # the other half of an odd feature
+        features[:, :d] = self.X
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        return self.X @ theta
+
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray((self.X @ points.T).T)
+
+    def matmat(self, matrix: np.ndarray) -> np.ndarray:
+        return self.X @ matrix
+
+    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
+        return np.abs(self.X) @ np.abs(vector)
+
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
+        return values @ self.X
+
+    def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
+        Z = self.X if frame is None else self.X @ frame.columns
+        return Z.T @ (weight[:, None] * Z)
+
+    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
+        X = self.X if kept is None else self.X[kept]
+        return np.einsum("ij,ij->j", X, X)
+
+    def row_norms(self) -> np.ndarray:
+        return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
+
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
+        return lengths_of_rows(self.matmat(factor))
+
+    def row_max(self) -> np.ndarray:
+        return np.abs(self.X).max(axis=1)
+
+
+MOST_COLUMNS = 24
+
+
+class NarrowBlock(DenseBlock):
+    """Rows as columns (d, n), read-only, as they came; `DenseBlock` where a matrix is asked for."""
+
+    def __init__(self, columns: np.ndarray, single: bool):
+        self.columns, self.single = columns, single
+
+    @cached_property
+    def X(self) -> np.ndarray:  # type: ignore[override]
+        found = np.empty(self.columns.shape[::-1])
+        fill_rows(self.columns, found)
+        return found
+
+    def pack(self, rows: np.ndarray) -> None:
+        d, features = len(self.columns), rows.view(np.float32) if self.single else rows
+        features[:, d : 2 * ((d + 1) // 2) if self.single else d] = 0.0  # the other half of an odd feature
+        if features.flags.c_contiguous:
+            fill_rows(self.columns, features)
+        else:
+            features[:, :d] = self.columns.T
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        found = np.empty(self.columns.shape[1])
+        dots(self.columns.reshape(-1), np.array(theta, np.float64), found)
+        return found
+
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
+        found = np.empty((len(points), self.columns.shape[1]))
+        for at, point in zip(found, points, strict=True):
+            at[:] = self.matvec(point)
+        return found
+
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
+        found = np.empty(len(self.columns))
+        moments(self.columns.reshape(-1), np.require(values, np.float64, ["C", "W"]), found)
+        return found
+
+    def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
+        if frame is not None:
+            return super().sandwich(weight, frame)
+        d = len(self.columns)
+        found = np.zeros((d, d))
+        sandwich(self.columns.reshape(-1), np.require(weight, np.float64, ["C", "W"]), found)
+        return found
+
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
+        found = np.empty(self.columns.shape[1])
+        norms(self.columns.reshape(-1), np.array(factor.T, np.float64, order="C").reshape(-1), found)
+        return found
+
+
+def as_columns(X: np.ndarray) -> np.ndarray:
+    """The columns of a matrix below each other, read-only; without a copy where they lie so.
+
+    In single or in double precision: the latter whatever other numbers they are.
+    """
+    X = X if X.dtype == np.float32 else np.asarray(X, dtype=np.float64)
+    if X.flags.c_contiguous and X.shape[1] > 1:
+        rows = X.view()
+        rows.flags.writeable = False  # of one type for compiled code, whatever a user's array is
+        found = np.empty(X.shape[::-1], X.dtype)
+        columns_of(rows, found)
+    else:
+        found = np.ascontiguousarray(X.T).view()
+    found.flags.writeable = False
+    return found
 
 
 class DenseDesign(Design):

@@ -14,8 +14,9 @@ import numpy as np
 from ...rows.source import level_positions
 from ...tables.columns import Factor
 from ...tables.frames import Frame
+from ...tables.levels import classes
 from ...tables.libraries import is_sparse
-from ...tables.matrices import as_matrix, classes, named_frame
+from ...tables.matrices import as_matrix, is_plain, named_frame
 from ...tables.sparse import checked_rows
 from .base import Design
 from .dense import DenseDesign
@@ -44,6 +45,8 @@ def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
     """The design of a table, which errors call ``what``, and its parameters' names where it has any."""
     if isinstance(X, NamedDesign):
         return X.design, X.names
+    if is_plain(X):
+        return DenseDesign(as_matrix(X, what)), None
     if is_sparse(X):
         return _sparse(X, what), None
     frame = named_frame(X, what)

@@ -13,9 +13,8 @@ import numpy as np
 
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
-from ...compiled.vector import prefetch_row
 from ...rows.source import NOWHERE
-from ...rows.supply import ROWS_AHEAD
+from ...rows.supply import ROWS_AHEAD, prefetch_row
 from ..layouts import FEATURES, features_at, regression_of
 from .base import Design, DesignNumbers, DesignParts, lengths_of_rows, rows_in_double
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
-from ...compiled.vector import prefetch_row
 from ...compiled.windows import from_column, window
+from ...rows.supply import prefetch_row
 from ..layouts import TERM, features_at, regression_of, single_features_at, term_at
 from .base import Block, DesignNumbers, DesignParts, Layout
-from .dense_blocks import DenseBlock
+from .dense import DenseBlock
 from .with_offset import BlockWithOffset
 
 _NONE = -1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .base import Design, DesignNumbers
-from .dense_blocks import DenseBlock
+from .dense import DenseBlock
 from .indexed import NOWHERE, IndexedBlock, IndexedDesign
 from .with_offset import BlockWithOffset
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import NotApplicable
 from ...process.stages import announce
+from ...rows.packing import weight_of
 from ...rows.source import Rows
-from ..base import Expansion, PackedRows
+from ..base import Expansion
 from ..glm_rows import firefly_energies, firefly_scales
-from ..layouts import FIREFLY_ROW, ROW, RUNGS
-from ..observations.packing import weight_of
-from .bounds import NO_BOUNDS, ORIGINAL, ladder_of
-from .one_predictor import RowSums, Whitening
+from ..layouts import FIREFLY_ROW, RUNGS
+from .bounds import NO_BOUNDS, ORIGINAL
+from .one_predictor import RowSums, Whitening, fill_remainders, ladder_of
 from .taylor import Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def expanded(
 ) -> TaylorTarget:
     """The target with its Taylor part in the offset (spec 5a, 5d)."""
     announce("expanding every row about the centre")
-    d, width, terms = target.dim, target.y_column, target.terms
+    d, terms = target.dim, target.terms
     white = whiten and not original_bounds
     prior = target._prior.expansion(centre, at_centre.width)
     frame = at_centre.plus(prior).metric()
@@ -36,13 +37,12 @@ def expanded(
     at = Whitening(order, centre, factor, ladder, original_bounds)
     found = RowSums(np.ones(RUNGS + 1), 0.0, 0.0, np.zeros(d))
 
-    fill = partial(_fill, terms, at, width, target.temper)
-
     def take(of_block: RowSums) -> None:
         nonlocal found
         found = found.joined(of_block)
 
-    rows = target.packed(terms.centre_columns, fill, take)
+    fill = partial(fill_remainders, terms, at, target.y_column, target.temper)
+    remainders = target.packed(terms.centre_columns, fill, take)
     of_prior = target._prior.thirds(centre, at_centre.width, factor)
     parts = target.parts_with(*terms.taylor_parts, offset=polynomial_offset)
     return TaylorTarget(
@@ -50,16 +50,11 @@ def expanded(
         order,
         centre,
         at_centre,
-        remainders=PackedRows(rows, ROW.places(width=width).bound, parts),
+        remainders=replace(remainders, parts=parts),
         bounds=ORIGINAL if original_bounds else terms.bounds(order, ladder.trust(found.factors)),
         root=root,
         shape=Shape(mean_of_skewed(found.thirds + of_prior), found.leverage, found.longest) if white else None,
     )
-
-
-def _fill(terms: Any, at: Whitening, width: int, temper: float, rows: np.ndarray, block: Rows) -> RowSums:
-    columns = terms.columns(rows, width)
-    return terms.remainders(columns, at, block.X, block.y, weight_of(block, temper), block.start)
 
 
 def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
@@ -84,8 +79,8 @@ def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
         np.add(slope, of_block[0], out=slope)
         np.add(curvature, of_block[1], out=curvature)
 
-    rows = target.packed(4, fill, take)
+    remainders = target.packed(4, fill, take)
     parts = target.parts_with(no_differences, firefly_energies, firefly_scales, offset=polynomial_offset)
-    at_centre, remainders = Expansion(0.0, slope, curvature), PackedRows(rows, ROW.places(width=width).bound, parts)
+    remainders, at_centre = replace(remainders, parts=parts), Expansion(0.0, slope, curvature)
     around = TaylorTarget(target, 2, np.zeros(d), at_centre, remainders=remainders, bounds=NO_BOUNDS)
     return around.starting_like_base()

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..designs.base import DesignNumbers
-from ..designs.dense_blocks import DenseBlock
+from ..designs.dense import DenseBlock
 from ..designs.indexed import IndexedBlock
 from ..layouts import FEATURES
 from .bounds import second_order

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...rows.packing import ROW
 from ...rows.source import Rows
 from ..base import Expansion, PackedRows
-from ..layouts import ROW, Trust
-from ..observations.packing import weight_of
+from ..layouts import Trust
 from ..search.newton import Mode
-from .bounds import Ladder
-from .one_predictor import RowSums, Whitening
+from .one_predictor import Ladder, RowSums, Whitening, fill_remainders
 from .taylor import Shape, TaylorTarget, mean_of_skewed, polynomial_offset
 
 if TYPE_CHECKING:
@@ -60,9 +59,7 @@ class Filled:
     temper: float
 
     def __call__(self, rows: np.ndarray, block: Rows) -> RowSums:
-        columns = self.terms.columns(rows, self.width)
-        weight = weight_of(block, self.temper)
-        return self.terms.remainders(columns, self.at.whitening, block.X, block.y, weight, block.start)
+        return fill_remainders(self.terms, self.at.whitening, self.width, self.temper, rows, block)
 
 
 class KeptSums(NamedTuple):

@@ -9,10 +9,11 @@ import numpy as np
 from ..._linear import Frame
 from ...compiled import fixed
 from ...errors import NotApplicable
+from ...rows.packing import ROW
 from ..designs import Block
 from ..families.multi_predictor import MultiPredictorLikelihood
 from ..glm_rows import differences, energies, scales
-from ..layouts import MULTI_PREDICTOR_ROW, ROW, Trust
+from ..layouts import MULTI_PREDICTOR_ROW, Trust
 from ..multi_predictor_rows import multi_predictor_differences, multi_predictor_energies, multi_predictor_scales
 from .bounds import Bounds, bounds_of_multi_predictor, bounds_of_regression
 from .one_predictor import RowSums, Whitening

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +10,78 @@ import numpy as np
 from ..._linear import Frame
 from ...compiled import fixed
 from ...errors import NotApplicable
+from ...rows.packing import weight_of
+from ...rows.source import Rows
 from ..designs import Block
 from ..families.likelihood import OnePredictorLikelihood
 from ..glm_rows import differences, energies, scales, taylor_differences, taylor_energies, taylor_scales
-from ..layouts import TAYLOR_ROW, Trust
-from .bounds import Bounds, Ladder, bounds_of_regression
+from ..layouts import RUNGS, TAYLOR_ROW, Trust
+from .bounds import Bounds, bounds_of_regression
+
+_OUTSIDE = 1e-6
+
+
+def trust_radius_of(dim: int) -> float:
+    """The radius that a standard normal vector exceeds with probability 1e-6 (1.35 sqrt(d) in spec 5d, for large d)."""
+    from scipy.special import chdtri
+
+    return float(np.sqrt(chdtri(dim, _OUTSIDE)))
+
+
+class Ladder(NamedTuple):
+    """Radii about the centre at which bounds are taken, each twice the one before (spec 5m); one infinite: no ladder.
+
+    With ``L_i(r)`` the constant of row ``i`` within the radius ``r``, its bound is made of ``L_i = max(L_i(r_0),
+    L_i(2 r_0) / 10)``, and the factor of a radius is ``max(1, max_i L_i(r_k) / L_i)``. A tenth of the second rung costs
+    little and keeps proposals that land there cheap.
+    """
+
+    radii: np.ndarray
+
+    def constants(
+        self,
+        at: Callable[[float], np.ndarray],
+        everywhere: np.ndarray | None,
+        rough: Callable[[float], np.ndarray] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """``L_i`` of a block's rows, and the factors they need.
+
+        ``at(radius)`` gives the constants within a radius, ``everywhere`` those for all radii, None where there are
+        none. Where these are finite in every row they serve from the third rung on. ``rough``, if given, takes the
+        place of ``at`` beyond the first rung, and the largest radius that of the third.
+        """
+        known = everywhere is not None and bool(np.isfinite(everywhere).all())
+        if not np.isfinite(self.radii[0]) and everywhere is not None:
+            return everywhere, np.ones(RUNGS + 1)
+        if rough is None:
+            rungs = [at(radius) for radius in self.radii[: 2 if known else RUNGS]]
+        else:
+            rungs = [at(self.radii[0]), rough(self.radii[1])]
+            rungs += [] if known else [rough(self.radii[-1])] * (RUNGS - 2)
+        if everywhere is not None and known:
+            rungs = [np.minimum(rung, everywhere) for rung in rungs] + [everywhere] * (RUNGS - 1)
+        own = rungs[0]
+        if rough is None:  # a rough bound may be so loose that a tenth of it would cost more than it saves
+            own = np.maximum(own, 0.1 * np.where(np.isfinite(rungs[1]), rungs[1], 0.0))
+        factors = np.full(RUNGS + 1, np.inf)
+        factors[0] = 1.0
+        for k in range(1, len(rungs)):
+            rung = rungs[k]
+            if rung is rungs[k - 1]:
+                factors[k] = factors[k - 1]
+                continue
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                factors[k] = np.fmax.reduce(rung / own, initial=1.0)  # 0 / 0: a bound of 0 that stays needs no factor
+        return own, factors
+
+    def trust(self, factors: np.ndarray) -> Trust:
+        return Trust(tuple(self.radii**2), tuple(factors))
+
+
+def ladder_of(dim: int, *, local: bool) -> Ladder:
+    """For so many parameters; without local bounds one rung reaches everywhere."""
+    first = trust_radius_of(dim) if local else np.inf
+    return Ladder(first * 2.0 ** np.arange(RUNGS))
 
 
 class Whitening(NamedTuple):
@@ -44,6 +112,12 @@ class RowSums(NamedTuple):
             max(self.longest, other.longest),
             self.thirds + other.thirds,
         )
+
+
+def fill_remainders(terms: Any, at: Whitening, width: int, temper: float, rows: np.ndarray, block: Rows) -> RowSums:
+    """Fill the bounds and the centre's columns of a block's packed rows, by what ``terms`` say of them."""
+    columns, weight = terms.columns(rows, width), weight_of(block, temper)
+    return terms.remainders(columns, at, block.X, block.y, weight, block.start)
 
 
 class OnePredictor:

@@ -11,6 +11,7 @@ A chain may walk in the parameters' own coordinates or in whitened ones, ``theta
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -125,7 +126,7 @@ class TaylorTarget(Target):
             _start=base.start if base.several_modes else None,
         )
         super().__init__(
-            packed=remainders._replace(parts=remainders.parts._replace(distance=bounds.distance)),
+            packed=replace(remainders, parts=remainders.parts._replace(distance=bounds.distance)),
             hyper=base.own_numbers,
             family_hyper=list(base._family_hyper),
             dim=d,

@@ -15,7 +15,7 @@ from .base import BaseFamily, Responses
 from .intervals import SIGMOID_THIRD
 from .links import LOGIT
 from .multi_predictor import MultiPredictorLikelihood
-from .response_checks import refuse_where
+from .response_checks import first_wrong
 from .responses import Parameters, ResponseDistribution
 
 _MOST_CLASSES = 1000
@@ -139,7 +139,8 @@ class Categorical(BaseFamily):
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y != np.floor(y)) | (np.abs(y) > _LARGEST)
-        refuse_where(wrong, y, "be whole numbers 0, 1, 2, ...", "code the classes so", "classes")
+        if wrong.any():
+            raise first_wrong(wrong, y, "be whole numbers 0, 1, 2, ...", "code the classes so", "classes")
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
         values = np.unique(np.concatenate(list(observations.map(lambda rows: np.unique(rows.y)))))

@@ -11,7 +11,7 @@ from ...compiled.vector import softplus, softplus_rise
 from .censoring import CensoredLikelihood
 from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, nearby, sigmoids
 from .likelihood import Suprema
-from .remainder_constants import logistic_second_order
+from .logistic import logistic_second_order
 
 MEDIAN_SIZE = float(np.log(3.0))
 """The median of the absolute value of a standard logistic error."""

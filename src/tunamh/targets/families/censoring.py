@@ -21,7 +21,7 @@ from ..observations.row_layout import RowLayout, known_scale
 from .base import BaseFamily, Responses
 from .likelihood import OnePredictorLikelihood
 from .residuals import ErrorScale
-from .response_checks import refuse_where
+from .response_checks import first_wrong
 from .unknown_scale import with_unknown_scale
 
 
@@ -32,7 +32,8 @@ class CensoredLikelihood(OnePredictorLikelihood):
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y != 0) & (y != 1) & (y != -1)
-        refuse_where(wrong, y, "be 0 (observed), 1 (right-censored) or -1 (left-censored)", kind="codes")
+        if wrong.any():
+            raise first_wrong(wrong, y, "be 0 (observed), 1 (right-censored) or -1 (left-censored)", kind="codes")
 
     def guess(self, y: np.ndarray) -> np.ndarray:
         """A residual of 0 where it was observed, of -1 or 1 where all that is known is on which side it lies."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from .base import Family, Responses
 from .links import LOG
-from .response_checks import refuse_where
+from .response_checks import first_wrong
 
 _MOST = 1e15  # beyond this not every whole number is a float
 
@@ -25,7 +25,8 @@ class OfCounts:
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
-        refuse_where(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})", _advice(y) if wrong.any() else "")
+        if wrong.any():
+            raise first_wrong(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})", _advice(y))
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.

@@ -22,7 +22,7 @@ from .likelihood import OnePredictorLikelihood, Suprema
 from .links import LOG
 from .multi_predictor import MultiPredictorLikelihood
 from .remainder_constants import exponential_second_order
-from .response_checks import check_positive, refuse_where
+from .response_checks import check_positive, first_wrong
 from .responses import Parameters, ResponseDistribution
 from .second_parameter import WIDE, one_number, refuse_constant, weight_of_rows
 
@@ -113,7 +113,9 @@ class GammaLikelihood(OnePredictorLikelihood):
         return max(1.0, self.shape)
 
     def check(self, y: np.ndarray) -> None:
-        refuse_where(~((y > 0) & (y < np.inf)), y, "be positive", "leave such rows out")
+        wrong = ~((y > 0) & (y < np.inf))
+        if wrong.any():
+            raise first_wrong(wrong, y, "be positive", "leave such rows out")
 
     def guess(self, y: np.ndarray) -> np.ndarray:
         return np.log(y)

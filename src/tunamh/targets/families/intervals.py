@@ -1,4 +1,4 @@
-"""The maximum of a derivative over an interval of predictors, and the extrema of the logistic function's."""
+"""Maxima of derivatives over an interval of predictors, row by row, and the extrema of the logistic function's."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ ENDLESS = 1e50  # a radius beyond it counts as infinite
 
 def same_for_all(y: np.ndarray, first: float, second: float, third: float) -> Suprema:
     return Suprema(*(np.broadcast_to(value, y.shape) for value in (first, second, third)))
+
+
+def vectors_of_one_shape(*values: np.ndarray | float) -> list[np.ndarray]:
+    """Of one shape, as compiled loops want them: C order, and writable."""
+    return [np.require(value, np.float64, ["C", "W"]) for value in np.broadcast_arrays(*values)]
 
 
 def widened(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..observations.observed import InMemory
 from .base import Family, Responses
-from .response_checks import refuse_where
+from .response_checks import first_wrong
 from .responses import ResponseDistribution
 from .trials import as_fractions, as_two_rows
 
@@ -25,12 +25,12 @@ class LabelFamily(Family):
     """Whether rows are trials: ``k`` successes in ``n`` trials are one row of weight ``n`` and response ``k/n``."""
 
     def check(self, y: np.ndarray) -> None:
+        wrong = ~((y >= 0) & (y <= 1)) if self.fractions else (y != 0) & (y != 1)
+        if not wrong.any():
+            return
         if self.fractions:
-            outside = ~((y >= 0) & (y <= 1))
-            refuse_where(outside, y, "lie between 0 and 1", "give successes over trials", "fractions")
-        else:
-            wrong = (y != 0) & (y != 1)
-            refuse_where(wrong, y, "be 0 or 1", _advice(y) if wrong.any() else "", "labels")
+            raise first_wrong(wrong, y, "lie between 0 and 1", "give successes over trials", "fractions")
+        raise first_wrong(wrong, y, "be 0 or 1", _advice(y), "labels")
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
         """Return the rows for ``k`` successes in ``n`` trials.

@@ -7,12 +7,32 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
-from ...compiled.vector import exp_negative, softplus, softplus_rise
-from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, nearby, same_for_all
+from ...compiled.vector import exp_any, exp_negative, softplus, softplus_rise, twice_atanh
+from ...compiled.windows import window
+from .intervals import (
+    ENDLESS,
+    SIGMOID_SLOPE_PEAKS,
+    SIGMOID_THIRD,
+    SIGMOID_THIRD_PEAKS,
+    SLACK,
+    Peaks,
+    largest,
+    nearby,
+    same_for_all,
+    sigmoids,
+    vectors_of_one_shape,
+    widened,
+)
 from .labels import LinearInLabel
 from .likelihood import LowerBound, Suprema
 from .links import LOGIT
-from .remainder_constants import logistic_second_order, logistic_third_order, vectors_of_one_shape
+from .remainder_constants import LARGE, by_the_end, exponential_far, far_rows, is_ahead, phi, widened_of
+
+_SIGMOID_PEAK = float(SIGMOID_THIRD_PEAKS[1][0])
+
+_HIGHEST = float(SIGMOID_THIRD)
+
+_STRIP = 256  # rows whose numbers stay in the nearest cache
 
 
 @part(FamilyEnergy, fastmath=CONTRACT)
@@ -100,3 +120,83 @@ class Logistic(LinearInLabel):
         a = -0.125 * np.ones_like(xi)
         np.divide(-np.tanh(0.5 * xi), 4 * xi, out=a, where=xi > 1e-6)
         return LowerBound(np.zeros(y.shape), a, y - 0.5, -a * xi**2 - np.logaddexp(0.5 * xi, -0.5 * xi))
+
+
+# ---------------------------------------------------------------------------------- constants of ``log(1 + e^eta)``
+
+
+def logistic_second_order(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Of ``log(1 + e^eta)``: by `second_order_near` and, as ``|f'''| = f'' |1-2p|``, ``f'' phi(rho)``."""
+    eta, radius = vectors_of_one_shape(eta, radius)
+    result = np.empty(eta.shape)
+    _logistic_second_order(eta.ravel(), radius.ravel(), result.ravel())
+    return result
+
+
+def logistic_third_order(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """The supremum nearby of ``|f''''| = w |1 - 6w|``, ``w = p (1-p)``: critical points are ``w`` = 1/4 and 1/12."""
+    wide = widened(eta, radius)
+
+    def fourth(at: np.ndarray) -> np.ndarray:
+        p, q = sigmoids(at)
+        return p * q * (1 - 6 * p * q)
+
+    return (1 + SLACK) * largest(fourth(eta - wide), fourth(eta + wide), _SIGMOID_FOURTH_PEAKS, eta, wide)
+
+
+_SIGMOID_FOURTH_PEAKS: Peaks = (
+    (0.0, 1 / 8),
+    *((sign * np.log((1 + np.sqrt(2 / 3)) / (1 - np.sqrt(2 / 3))), 1 / 24) for sign in (-1, 1)),
+)
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def _sigmoid(eta):
+    """``p``, ``p'`` and ``p''``, the derivatives of ``log(1 + e^eta)``."""
+    small = exp_negative(-abs(eta))
+    large = 1.0 / (1.0 + small)
+    p, q = (large, small * large) if eta > 0.0 else (small * large, large)
+    return p, p * q, p * q * (q - p)
+
+
+@helper(fastmath=CONTRACT, inline=True)
+def _logistic_side(sign, eta, wide, first, second, third, out):
+    """What `second_order_near` says of one side, where that is more than ``out``; derivatives at ``eta`` are given."""
+    for i in range(eta.size):
+        here, end = (first[i], second[i], third[i]), _sigmoid(eta[i] + sign * wide[i])
+        most = max(abs(here[2]), abs(end[2]))
+        left = is_ahead(-_SIGMOID_PEAK, sign, eta[i], wide[i])
+        turns = left | is_ahead(_SIGMOID_PEAK, sign, eta[i], wide[i])
+        mean = by_the_end(sign, eta[i], wide[i], here, end)
+        out[i] = max(out[i], _HIGHEST if turns else min(most, mean))
+
+
+@helper(fastmath=CONTRACT)
+def _logistic_second_order(eta, radius, out):
+    """In short loops over some rows: one loop has more numbers than there are registers, and takes twice as long."""
+    work = np.empty(4 * _STRIP)
+    for start in range(0, eta.size, _STRIP):
+        n = min(_STRIP, eta.size - start)
+        at, within, found = window(eta, start, n), window(radius, start, n), window(out, start, n)
+        wide, first = window(work, 0, n), window(work, _STRIP, n)
+        second, third = window(work, 2 * _STRIP, n), window(work, 3 * _STRIP, n)
+        for i in range(n):
+            wide[i], found[i] = widened_of(at[i], within[i]), 0.0
+            first[i], second[i], third[i] = _sigmoid(at[i])
+        for side in range(2):
+            _logistic_side(2.0 * side - 1.0, at, wide, first, second, third, found)
+        for i in range(n):
+            near = min((1.0 + SLACK) * found[i], _HIGHEST) if wide[i] < ENDLESS else _HIGHEST
+            series = (1.0 + SLACK) * (second[i] * phi(wide[i] if wide[i] < 1.0 else 1.0))
+            found[i] = min(near, series) if wide[i] < 1.0 else near
+    if far_rows(eta, radius) == 0:
+        return
+    for i in range(eta.size):
+        wide_here = widened_of(eta[i], radius[i])
+        size = abs(eta[i])
+        small = exp_negative(-size)
+        log_second = -size - 2.0 * twice_atanh(small / (2.0 + small))
+        if not wide_here < 1.0:
+            out[i] = min(out[i], exponential_far(log_second, wide_here))
+        elif not size < LARGE:
+            out[i] = min(out[i], (1.0 + SLACK) * (exp_any(log_second) * phi(wide_here)))

@@ -19,8 +19,8 @@ from .counts import CountFamily, OfCounts
 from .cubic_bounds import largest_of, ranges, symmetric
 from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, nearby, sigmoids
 from .likelihood import Suprema
+from .logistic import logistic_second_order
 from .multi_predictor import MultiPredictorLikelihood
-from .remainder_constants import logistic_second_order
 from .responses import Parameters, ResponseDistribution
 from .second_parameter import WIDE, one_number, positive_counts
 

@@ -4,7 +4,7 @@
     order 3    sup_{0<|z|<=radius}  6 |f'(eta+z) - f'(eta) - f''(eta) z - f'''(eta) z^2/2| / |z|^3
 
 Set-up asks for those of order 2 in every row at two radii, so the loops are compiled: as chains of array operations
-they took most of a set-up. Those of order 3 are bounded by the supremum of ``|f''''|`` nearby.
+they took most of a set-up. Those of the logistic function are in `.logistic`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ...compiled import CONTRACT, helper
-from ...compiled.vector import exp_any, exp_negative, twice_atanh
-from ...compiled.windows import window
-from .intervals import ENDLESS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, SLACK, Peaks, largest, sigmoids, widened
+from ...compiled.vector import exp_any
+from .intervals import ENDLESS, SLACK, Peaks, vectors_of_one_shape, widened
 
 Derivatives = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -26,12 +25,7 @@ _DIGITS = 64 * np.finfo(float).eps  # what derivatives may lose
 
 _PHI = tuple(2 / math.factorial(k + 2) for k in range(18))
 
-_SIGMOID_PEAK = float(SIGMOID_THIRD_PEAKS[1][0])
-
-_HIGHEST = float(SIGMOID_THIRD)
-
-_LARGE = 650.0  # beyond it `exp_negative` stays what it is
-_STRIP = 256  # rows whose numbers stay in the nearest cache
+LARGE = 650.0  # beyond it `exp_negative` stays what it is
 
 
 def second_order_near(
@@ -70,19 +64,6 @@ def exponential_second_order(log_second: np.ndarray, eta: np.ndarray, radius: np
     return result
 
 
-def logistic_second_order(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Of ``log(1 + e^eta)``: by `second_order_near` and, as ``|f'''| = f'' |1-2p|``, ``f'' phi(rho)``."""
-    eta, radius = vectors_of_one_shape(eta, radius)
-    result = np.empty(eta.shape)
-    _logistic_second_order(eta.ravel(), radius.ravel(), result.ravel())
-    return result
-
-
-def vectors_of_one_shape(*values: np.ndarray | float) -> list[np.ndarray]:
-    """Of one shape, as compiled loops want them: C order, and writable."""
-    return [np.require(value, np.float64, ["C", "W"]) for value in np.broadcast_arrays(*values)]
-
-
 def _three(derivatives: tuple[np.ndarray, ...], eta: np.ndarray) -> np.ndarray:
     """First, second and third derivatives below each other."""
     found = np.empty((3, eta.size))
@@ -101,20 +82,20 @@ def _larger(a, b):
 
 
 @helper(inline=True)
-def _widened(eta, radius):
+def widened_of(eta, radius):
     """As `widened`; at most `ENDLESS`."""
     wide = radius + SLACK * (1.0 + abs(eta) + radius)
     return ENDLESS if wide > ENDLESS else wide
 
 
 @helper(inline=True)
-def _is_ahead(where, sign, eta, wide):
+def is_ahead(where, sign, eta, wide):
     ahead = sign * (where - eta)
     return (ahead >= -SLACK * (1.0 + abs(eta))) & (ahead <= wide)
 
 
 @helper(fastmath=CONTRACT, inline=True)
-def _by_the_end(sign, eta, wide, here, end):
+def by_the_end(sign, eta, wide, here, end):
     """The quotient at ``z = sign wide``, with what rounding may have taken from it, or its limit at 0."""
     sizes = abs(end[0]) + abs(here[0]) + abs(here[1]) * wide
     sizes += (abs(end[1]) + abs(here[1])) * (abs(eta) + wide)  # eta + wide is rounded, too
@@ -132,24 +113,15 @@ def _second_order_of_ends(eta, wide, here, below, above, where, height, out):
             end = (ends[0, i], ends[1, i], ends[2, i])
             most, turns = _larger(abs(at[2]), abs(end[2])), False
             for k in range(where.shape[0]):
-                if _is_ahead(where[k, i], sign, eta[i], wide[i]):
+                if is_ahead(where[k, i], sign, eta[i], wide[i]):
                     most, turns = _larger(most, height[k, i]), True
-            mean = _by_the_end(sign, eta[i], wide[i], at, end)
+            mean = by_the_end(sign, eta[i], wide[i], at, end)
             smaller = most if (most <= mean) | (most != most) else mean
             out[i] = _larger(out[i], most if turns else smaller)
 
 
 @helper(fastmath=CONTRACT, inline=True)
-def _sigmoid(eta):
-    """``p``, ``p'`` and ``p''``, the derivatives of ``log(1 + e^eta)``."""
-    small = exp_negative(-abs(eta))
-    large = 1.0 / (1.0 + small)
-    p, q = (large, small * large) if eta > 0.0 else (small * large, large)
-    return p, p * q, p * q * (q - p)
-
-
-@helper(fastmath=CONTRACT, inline=True)
-def _phi(x):
+def phi(x):
     """Its series, for ``x`` up to 1."""
     series = _PHI[17]
     series = series * x + _PHI[16]
@@ -172,7 +144,7 @@ def _phi(x):
 
 
 @helper(fastmath=CONTRACT, inline=True)
-def _exponential_far(log_second, wide):
+def exponential_far(log_second, wide):
     """``f'' phi(wide)`` for a wide of 1 or more."""
     if not wide < ENDLESS:
         return np.inf
@@ -182,71 +154,28 @@ def _exponential_far(log_second, wide):
 
 
 @helper
-def _far_rows(eta, radius):
+def far_rows(eta, radius):
     """How many rows have a wide of 1 or more, or a second derivative that underflows.
 
     Mostly none: what has to be done for them would else be done for all, and cost as much as the rest.
     """
     count = 0
     for i in range(eta.size):
-        count += 0 if (_widened(eta[i], radius[i]) < 1.0) & (abs(eta[i]) < _LARGE) else 1
+        count += 0 if (widened_of(eta[i], radius[i]) < 1.0) & (abs(eta[i]) < LARGE) else 1
     return count
 
 
 @helper(fastmath=CONTRACT)
 def _exponential_second_order(log_second, eta, radius, out):
     for i in range(eta.size):
-        wide = _widened(eta[i], radius[i])
-        out[i] = (1.0 + SLACK) * (exp_any(log_second[i]) * _phi(wide if wide < 1.0 else 1.0))
-    if _far_rows(eta, radius) == 0:
+        wide = widened_of(eta[i], radius[i])
+        out[i] = (1.0 + SLACK) * (exp_any(log_second[i]) * phi(wide if wide < 1.0 else 1.0))
+    if far_rows(eta, radius) == 0:
         return
     for i in range(eta.size):
-        wide = _widened(eta[i], radius[i])
+        wide = widened_of(eta[i], radius[i])
         if not wide < 1.0:
-            out[i] = _exponential_far(log_second[i], wide)
-
-
-@helper(fastmath=CONTRACT, inline=True)
-def _logistic_side(sign, eta, wide, first, second, third, out):
-    """What `second_order_near` says of one side, where that is more than ``out``; derivatives at ``eta`` are given."""
-    for i in range(eta.size):
-        here, end = (first[i], second[i], third[i]), _sigmoid(eta[i] + sign * wide[i])
-        most = max(abs(here[2]), abs(end[2]))
-        left = _is_ahead(-_SIGMOID_PEAK, sign, eta[i], wide[i])
-        turns = left | _is_ahead(_SIGMOID_PEAK, sign, eta[i], wide[i])
-        mean = _by_the_end(sign, eta[i], wide[i], here, end)
-        out[i] = max(out[i], _HIGHEST if turns else min(most, mean))
-
-
-@helper(fastmath=CONTRACT)
-def _logistic_second_order(eta, radius, out):
-    """In short loops over some rows: one loop has more numbers than there are registers, and takes twice as long."""
-    work = np.empty(4 * _STRIP)
-    for start in range(0, eta.size, _STRIP):
-        n = min(_STRIP, eta.size - start)
-        at, within, found = window(eta, start, n), window(radius, start, n), window(out, start, n)
-        wide, first = window(work, 0, n), window(work, _STRIP, n)
-        second, third = window(work, 2 * _STRIP, n), window(work, 3 * _STRIP, n)
-        for i in range(n):
-            wide[i], found[i] = _widened(at[i], within[i]), 0.0
-            first[i], second[i], third[i] = _sigmoid(at[i])
-        for side in range(2):
-            _logistic_side(2.0 * side - 1.0, at, wide, first, second, third, found)
-        for i in range(n):
-            near = min((1.0 + SLACK) * found[i], _HIGHEST) if wide[i] < ENDLESS else _HIGHEST
-            series = (1.0 + SLACK) * (second[i] * _phi(wide[i] if wide[i] < 1.0 else 1.0))
-            found[i] = min(near, series) if wide[i] < 1.0 else near
-    if _far_rows(eta, radius) == 0:
-        return
-    for i in range(eta.size):
-        wide_here = _widened(eta[i], radius[i])
-        size = abs(eta[i])
-        small = exp_negative(-size)
-        log_second = -size - 2.0 * twice_atanh(small / (2.0 + small))
-        if not wide_here < 1.0:
-            out[i] = min(out[i], _exponential_far(log_second, wide_here))
-        elif not size < _LARGE:
-            out[i] = min(out[i], (1.0 + SLACK) * (exp_any(log_second) * _phi(wide_here)))
+            out[i] = exponential_far(log_second[i], wide)
 
 
 # -------------------------------------------------------------------------------------------------------- order 3
@@ -263,20 +192,3 @@ def exponential_third_order(log_second: np.ndarray, eta: np.ndarray, radius: np.
         near = np.polynomial.polynomial.polyval(small, _PHI_THIRD)
         far = 6 / large**3 * (np.exp(large) - 1 - large - large**2 / 2)
         return np.where(wide < 600.0, (1 + SLACK) * second * np.where(wide < 1, near, far), np.inf)
-
-
-_SIGMOID_FOURTH_PEAKS: Peaks = (
-    (0.0, 1 / 8),
-    *((sign * np.log((1 + np.sqrt(2 / 3)) / (1 - np.sqrt(2 / 3))), 1 / 24) for sign in (-1, 1)),
-)
-
-
-def logistic_third_order(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """The supremum nearby of ``|f''''| = w |1 - 6w|``, ``w = p (1-p)``: critical points are ``w`` = 1/4 and 1/12."""
-    wide = widened(eta, radius)
-
-    def fourth(at: np.ndarray) -> np.ndarray:
-        p, q = sigmoids(at)
-        return p * q * (1 - 6 * p * q)
-
-    return (1 + SLACK) * largest(fourth(eta - wide), fourth(eta + wide), _SIGMOID_FOURTH_PEAKS, eta, wide)

@@ -29,18 +29,20 @@ class WrongResponse(ValueError):
         return f"{responses} must {self.wanted}, but row {self.row} has {self.value:g}{advice}."
 
 
-def refuse_where(wrong: np.ndarray, y: np.ndarray, wanted: str, advice: str = "", kind: str = "") -> None:
-    """Raise for the first response that is ``wrong``."""
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise WrongResponse(wanted, row, float(y[row]), advice, kind)
+def first_wrong(wrong: np.ndarray, y: np.ndarray, wanted: str, advice: str = "", kind: str = "") -> WrongResponse:
+    """The error for the first response that is ``wrong``."""
+    row = int(np.argmax(wrong))
+    return WrongResponse(wanted, row, float(y[row]), advice, kind)
 
 
 def check_positive(y: np.ndarray) -> None:
     wrong = ~(y > 0)
-    advice = "for numbers of any sign take Gaussian() or StudentT()" if wrong.any() and np.any(y < 0) else ""
-    refuse_where(wrong, y, "be positive", advice)
+    if wrong.any():
+        advice = "for numbers of any sign take Gaussian() or StudentT()" if np.any(y < 0) else ""
+        raise first_wrong(wrong, y, "be positive", advice)
 
 
 def check_proportions(y: np.ndarray) -> None:
-    refuse_where(~((y > 0) & (y < 1)), y, "lie between 0 and 1, both excluded", "move such responses inside")
+    wrong = ~((y > 0) & (y < 1))
+    if wrong.any():
+        raise first_wrong(wrong, y, "lie between 0 and 1, both excluded", "move such responses inside")

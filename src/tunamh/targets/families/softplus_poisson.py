@@ -12,7 +12,8 @@ from .counts import CountFamily
 from .intervals import SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD, SIGMOID_THIRD_PEAKS, Peaks, largest, sigmoids, widened
 from .likelihood import Suprema
 from .links import SOFTPLUS
-from .remainder_constants import logistic_second_order, second_order_near
+from .logistic import logistic_second_order
+from .remainder_constants import second_order_near
 from .responses import ResponseDistribution
 
 

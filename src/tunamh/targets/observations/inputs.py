@@ -18,8 +18,8 @@ from ...rows.source import Rows, Source
 from ...rows.table_source import SomeColumns, Tables
 from ...tables.columns import Factor
 from ...tables.frames import Frame
-from ...tables.levels import every_level
-from ...tables.matrices import aligned, as_vector, classes, one_column
+from ...tables.levels import classes, every_level
+from ...tables.matrices import aligned, as_vector, one_column
 from ..designs import as_design
 from ..designs.from_tables import NamedDesign
 from ..designs.with_offset import DesignWithOffset

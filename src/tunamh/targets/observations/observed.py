@@ -1,4 +1,4 @@
-"""The rows of a regression, from arrays or from a source: a map over blocks, and samples in memory."""
+"""The rows of a regression, from arrays or a source: a map over blocks, samples in memory, some of the responses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,9 +15,13 @@ from ...rows.seal import Seal
 from ...rows.source import Rows
 from ...tables.columns import Factor
 from ..designs import Design
+from ..designs.some_columns import SomeColumns, SomeDirections
 from ..value import Value
 
 Result = TypeVar("Result")
+
+MOST_ROWS = 10_000
+"""Whose responses results keep."""
 
 
 class Observations(Value, ABC):
@@ -252,7 +256,7 @@ class TransformedRows(Sample):
 
     def on_columns(self, which: np.ndarray) -> Observations:
         """Of the other design's columns, which are more than those of the base where classes share them."""
-        kind: Any = _SomeColumns if self.along is None else partial(_SomeDirections, self.along[:, which])
+        kind: Any = SomeColumns if self.along is None else partial(SomeDirections, self.along[:, which])
         chosen = partial(_on_columns, kind=kind, which=which)
         return TransformedRows(self.base, self.design, partial(_changed, self.change, chosen))
 
@@ -267,50 +271,42 @@ def _changed(change: Callable[[Rows], Rows], function: Callable[[Rows], Result],
     return function(change(rows))
 
 
-class _SomeColumns:
-    """A block of several predictors of which some parameters stay at zero: what questions about a design ask."""
-
-    def __init__(self, block: Any, which: np.ndarray):
-        self.block, self.which = block, which
-
-    def _whole(self, part: np.ndarray) -> np.ndarray:
-        whole = np.zeros((len(self.which), *part.shape[1:]))
-        whole[self.which] = part
-        return whole
-
-    def dense(self) -> np.ndarray:
-        return self.block.dense()[..., self.which]
-
-    def matmat(self, matrix: np.ndarray) -> np.ndarray:
-        return self.block.matmat(self._whole(matrix))
-
-    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
-        return self.block.abs_matvec(self._whole(vector))
-
-    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
-        return self.block.column_squares(kept)[self.which]
-
-
-class _SomeDirections(_SomeColumns):
-    """The same along directions, the columns of a matrix, in the place of single parameters."""
-
-    def __init__(self, directions: np.ndarray, block: Any, which: np.ndarray):
-        super().__init__(block, which)
-        self.directions = directions
-
-    def _whole(self, part: np.ndarray) -> np.ndarray:
-        return self.directions @ part
-
-    def dense(self) -> np.ndarray:
-        return self.block.matmat(self.directions)
-
-    def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
-        return self.block.abs_matvec(np.abs(self.directions) @ np.abs(vector))
-
-    def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
-        X = self.dense()
-        return np.einsum("kij,kij->j", X, X) if kept is None else np.einsum("kij,kij->j", X[:, kept], X[:, kept])
-
-
 def _on_columns(rows: Rows, kind: Any, which: np.ndarray) -> Rows:
     return rows._replace(X=kind(rows.X, which))
+
+
+# ------------------------------------------------------------------------------------- responses that results keep
+
+
+class SeenResponses(NamedTuple):
+    """A subsample of the responses: their name, values and row numbers, how many rows there are in all.
+
+    ``classes`` are the names of classes 0, 1, ... where these are given by name.
+    """
+
+    name: str
+    values: np.ndarray
+    rows: np.ndarray
+    n_rows: int
+    classes: tuple[str, ...] | None = None
+
+
+def some_rows(n_rows: int) -> np.ndarray:
+    """Numbers of random rows, always the same ones: all rows, or ten thousand of them."""
+    if n_rows <= MOST_ROWS:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, MOST_ROWS, replace=False))
+
+
+def seen_responses(given: Observations, formula: Any, places: np.ndarray | None, family: Any) -> SeenResponses | None:
+    """Of rows in memory; None of others, which a pass would have to read.
+
+    ``places`` are the row numbers of `some_rows` in the user's table, where these differ.
+    """
+    if not isinstance(given, InMemory):
+        return None
+    y = given.y if given.counts is None else given.counts
+    which = some_rows(len(y))
+    name = "y" if formula is None else str(formula.response.node)
+    values = y[which].astype(np.int64) if family.of_classes else np.array(y[which])
+    return SeenResponses(name, values, which if places is None else places, len(y), given.classes)

@@ -12,7 +12,7 @@ from ..checks.conditioning import refuse_tiny
 from ..coordinates.base import Form
 from ..designs import DenseDesign, IndexedDesign
 from ..designs.base import Block, DesignNumbers
-from ..designs.dense_blocks import DenseBlock
+from ..designs.dense import DenseBlock
 from ..designs.indexed import IndexedBlock
 from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
 from ..designs.with_offset import BlockWithOffset, DesignWithOffset

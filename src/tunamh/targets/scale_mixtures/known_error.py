@@ -27,6 +27,7 @@ import numpy as np
 
 from ...compiled import REASSOCIATE, Distance, Locate, Offset, Part, Propose, fixed, helper, part
 from ...compiled.layouts import NUMBER, WHOLE, Layout
+from ...compiled.triangular import solve_lower, solve_upper
 from ...compiled.vector import copy_into
 from ...priors.laws import COORDINATE, laws_at, records_from
 from ...priors.mixtures import BY_SHARES, HORSESHOE, Mixture
@@ -101,24 +102,6 @@ def _cholesky(Q):
             Q[i, j] = math.sqrt(total) if i == j else total / Q[j, j]
 
 
-@helper(fastmath=REASSOCIATE)
-def _solve_lower(L, x):
-    for i in range(x.size):
-        total = x[i]
-        for k in range(i):
-            total -= L[i, k] * x[k]
-        x[i] = total / L[i, i]
-
-
-@helper(fastmath=REASSOCIATE)
-def _solve_upper(L, x):
-    """With ``L'``."""
-    for i in range(x.size - 1, -1, -1):
-        x[i] /= L[i, i]
-        for k in range(i):
-            x[k] -= L[i, k] * x[i]
-
-
 @helper
 def _dilated(rng, here, there, own, laws):
     """``beta' = mean + e^s (beta - mean)``, of all coefficients that have such laws, or of one of them.
@@ -159,8 +142,8 @@ def _given_scales(rng, here, there, knobs):
             Q[j, j] += 1.0 / variance
             mean[j] += own.mean[j] / variance
     _cholesky(Q)
-    _solve_lower(Q, mean)
-    _solve_upper(Q, mean)
+    solve_lower(Q, mean)
+    solve_upper(Q, mean)
     innovation = own.innovation if rng.random() >= _SHORTER_SHARE else own.innovation * rng.random()
     rho = math.sqrt(max(0.0, 1.0 - innovation * innovation))
     z[:] = 0.0
@@ -172,7 +155,7 @@ def _given_scales(rng, here, there, knobs):
         before = z[j]
         z[j] = rho * before + innovation * rng.standard_normal()
         log_q += 0.5 * (z[j] - before) * (z[j] + before)
-    _solve_upper(Q, z)
+    solve_upper(Q, z)
     for j in range(d):
         there[j] = mean[j] + z[j]
     for j in range(d, here.size):
@@ -257,8 +240,8 @@ def _given_tau(rng, here, there, own):
         Q[max(j, tau_at), min(j, tau_at)] = 0.0
     Q[tau_at, tau_at], mean[tau_at] = 1.0, 0.0
     _cholesky(Q)
-    _solve_lower(Q, mean)
-    _solve_upper(Q, mean)
+    solve_lower(Q, mean)
+    solve_upper(Q, mean)
     rho, log_q = math.sqrt(max(0.0, 1.0 - own.innovation * own.innovation)), 0.0
     for i in range(d):
         if i != tau_at:
@@ -269,7 +252,7 @@ def _given_tau(rng, here, there, own):
             before = z[j]
             z[j] = rho * before + own.innovation * rng.standard_normal()
             log_q += 0.5 * (z[j] - before) * (z[j] + before)
-    _solve_upper(Q, z)
+    solve_upper(Q, z)
     for j in range(d):
         if j != tau_at:
             there[j] = mean[j] + z[j]

@@ -1,0 +1,144 @@
+"""Products with a matrix that is stored as columns, for few columns: loops along these.
+
+Along a column the compiler has whole vectors to work with, in single precision too, without a matrix in double
+precision; the matrix products of BLAS are at their best from some twenty columns on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import REASSOCIATE, helper
+from .windows import window
+
+_STRIP = 256  # rows that are worked on at a time: their columns stay in the nearest cache
+_LONG_STRIP = 1024
+_ROWS_OF_A_STRIP = 64  # which are written to the cache line by line, whatever the number of columns
+
+
+@helper
+def columns_of(matrix, out):
+    """The columns of a matrix below each other."""
+    n, d = matrix.shape
+    for start in range(0, n, _STRIP):
+        stop = min(start + _STRIP, n)
+        for j in range(d):
+            for i in range(start, stop):
+                out[j, i] = matrix[i, j]
+
+
+@helper
+def fill_rows(columns, out):
+    """Columns (d, n) into the first d places of rows."""
+    d, n = columns.shape
+    for start in range(0, n, _ROWS_OF_A_STRIP):
+        stop = min(start + _ROWS_OF_A_STRIP, n)
+        for j in range(d):
+            for i in range(start, stop):
+                out[i, j] = columns[j, i]
+
+
+@helper(fastmath=REASSOCIATE)
+def _copy(values, out):
+    for i in range(out.size):
+        out[i] = values[i]
+
+
+@helper(fastmath=REASSOCIATE)
+def _multiply(values, others, out):
+    for i in range(out.size):
+        out[i] = values[i] * others[i]
+
+
+@helper(fastmath=REASSOCIATE)
+def _add_one(a, x, out):
+    for i in range(out.size):
+        out[i] += a * x[i]
+
+
+@helper(fastmath=REASSOCIATE)
+def _add_four(factors, p, q, r, s, out):
+    """Four at a time, since a sum that is taken up again costs more than a product."""
+    a, b, c, d = factors[0], factors[1], factors[2], factors[3]
+    for i in range(out.size):
+        out[i] += (a * p[i] + b * q[i]) + (c * r[i] + d * s[i])
+
+
+@helper(fastmath=REASSOCIATE)
+def _product(values, others):
+    total = 0.0
+    for i in range(values.size):
+        total += values[i] * others[i]
+    return total
+
+
+@helper(fastmath=REASSOCIATE)
+def _combine(lines, first, stride, factors, out):
+    """``sum_j factors_j line_j``, where line ``j`` begins at ``first + j * stride``."""
+    n, d, j = out.size, factors.size, 0
+    for i in range(n):
+        out[i] = 0.0
+    while j + 3 < d:
+        at = first + j * stride
+        p, q = window(lines, at, n), window(lines, at + stride, n)
+        r, s = window(lines, at + 2 * stride, n), window(lines, at + 3 * stride, n)
+        _add_four(window(factors, j, 4), p, q, r, s, out)
+        j += 4
+    while j < d:
+        _add_one(factors[j], window(lines, first + j * stride, n), out)
+        j += 1
+
+
+@helper(fastmath=REASSOCIATE)
+def dots(lines, theta, out):
+    """``X theta``; ``lines`` are the columns of ``X``, one behind the other."""
+    n = out.size
+    for start in range(0, n, _LONG_STRIP):
+        _combine(lines, start, n, theta, window(out, start, min(_LONG_STRIP, n - start)))
+
+
+@helper(fastmath=REASSOCIATE)
+def moments(lines, values, out):
+    """``X' values``."""
+    n = values.size
+    for j in range(out.size):
+        out[j] = _product(window(lines, j * n, n), values)
+
+
+@helper(fastmath=REASSOCIATE)
+def sandwich(lines, weight, out):
+    """To ``out``, zero at first, ``X' diag(weight) X``."""
+    n, d = weight.size, out.shape[0]
+    x, weighted = np.empty(d * _STRIP), np.empty(_STRIP)
+    for start in range(0, n, _STRIP):
+        m = min(_STRIP, n - start)
+        for j in range(d):
+            _copy(window(lines, j * n + start, m), window(x, j * _STRIP, m))
+        for j in range(d):
+            _multiply(window(weight, start, m), window(x, j * _STRIP, m), window(weighted, 0, m))
+            for k in range(j + 1):
+                out[j, k] += _product(window(weighted, 0, m), window(x, k * _STRIP, m))
+    for j in range(d):
+        for k in range(j):
+            out[k, j] = out[j, k]
+
+
+@helper(fastmath=REASSOCIATE)
+def norms(lines, factors, out):
+    """Lengths of the rows of ``X F``; ``factors`` are the columns of ``F``, one behind the other."""
+    n = out.size
+    d = lines.size // n
+    x, along = np.empty(d * _STRIP), np.empty(_STRIP)
+    for start in range(0, n, _STRIP):
+        m = min(_STRIP, n - start)
+        for j in range(d):
+            _copy(window(lines, j * n + start, m), window(x, j * _STRIP, m))
+        part, white = window(out, start, m), window(along, 0, m)
+        for i in range(m):
+            part[i] = 0.0
+        for k in range(factors.size // d):
+            _combine(x, 0, _STRIP, window(factors, k * d, d), white)
+            for i in range(m):
+                part[i] += white[i] * white[i]
+        for i in range(m):
+            part[i] = np.sqrt(part[i])

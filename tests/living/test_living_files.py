@@ -11,7 +11,9 @@ from days import FORMULA, counted_reads, fresh, living, table_of_day, write_day
 
 import tunamh
 from tunamh.living import cache as caches
+from tunamh.living import set_up
 from tunamh.living.set_up import Night
+from tunamh.targets.expansion.foreseen import CHEAP, TIMES, why_move_in_files
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +130,62 @@ def test_the_centre_moves_when_steps_would_read_twice_as_many_rows(days):
     assert "because a step would read" in target.kept.told
 
 
+def test_the_centre_does_not_move_again_before_the_rows_have_grown_by_half(days, monkeypatch):
+    """The mean moves far, but 2,000 rows to 12,000 are few: steps read more of the rows that are kept."""
+    write_day(days, 6, drift=0.1)
+    seen, whole = [], set_up.foreseen_rows
+    monkeypatch.setattr(set_up, "foreseen_rows", lambda *given: seen.append(whole(*given)) or seen[-1])
+    with counted_reads(monkeypatch) as read:
+        target = night(days)
+    assert target.kept.told.endswith("kept")
+    assert {os.path.basename(path) for path in read} == {"006.parquet"}
+    ((now, fresh),) = seen
+    assert now > TIMES * max(fresh, CHEAP)
+
+
+@pytest.mark.parametrize(
+    ("now", "fresh", "rows", "born", "kept", "why"),
+    [
+        (3.9, 0.1, 1999, 1000, 1 << 17, None),
+        (3.9, 0.1, 2001, 1000, 1 << 17, "there are 2,001 rows"),
+        (4.1, 0.1, 1500, 1000, 1 << 17, "a step would read"),
+        (4.1, 0.1, 1499, 1000, 1 << 17, None),
+        (4.1, 3.0, 1500, 1000, 1 << 17, None),
+        (4.1, 0.1, 667, 1000, 1 << 17, None),
+        (4.1, 0.1, 666, 1000, 1 << 17, "a step would read"),
+        (7.8, 0.1, 1100, 1000, 1 << 17, "more than are kept for a run"),
+        (7.6, 0.1, 1100, 1000, 1 << 17, None),
+    ],
+)
+def test_why_the_centre_moves(now, fresh, rows, born, kept, why):
+    found = why_move_in_files(now, fresh, rows, born, kept)
+    assert found is None if why is None else why in found
+
+
+def test_moves_at_every_chance_read_a_row_fewer_than_four_times():
+    """A file a night, and steps that would always like a fresh centre."""
+    born, read = 1, 1
+    for n in range(2, 3000):
+        read += 1
+        if why_move_in_files(5.0, 0.1, n, born, 1 << 17) is not None:
+            born, read = n, read + n
+        assert read < 4 * n
+
+
+def test_a_first_night_maps_every_piece_once(tmp_path, monkeypatch):
+    """A Newton step over all rows leads from the mode of a few of them to a centre that stays."""
+    for day in range(4):
+        write_day(tmp_path, day)
+    monkeypatch.setattr(set_up, "_ROWS_FOR_A_CENTRE", 1500)
+    mapped, whole = [], Night.map_missing
+    monkeypatch.setattr(Night, "map_missing", lambda self, centre: mapped.append(whole(self, centre)) or mapped[-1])
+    target = night(tmp_path)
+    assert mapped == [[0, 1, 2, 3]]
+    assert target.kept.mode.away < 0.5
+    monkeypatch.setattr(Night, "_stepped", lambda self, sample, mode: (mode.point, mode.posterior.metric().factor))
+    assert living(tmp_path, tmp_path / "other").kept.mode.away > 1
+
+
 def test_a_cache_made_anew_gives_the_same_draws(days):
     draws = [
         tunamh.sample(living(days, days / name), rng=3, draws=200, tune=100, progressbar=False).posterior
@@ -164,7 +222,8 @@ def test_bounds_without_the_factor_of_the_metric_are_found_out(days, monkeypatch
     """The negative control: rows that went make the metric wider than the one in which rows were bounded."""
     for day in range(5):
         (days / f"{day:03d}.parquet").unlink()
-    monkeypatch.setattr("tunamh.living.set_up.why_move", lambda *numbers: None)
+    for name in ("why_move", "why_move_in_files"):
+        monkeypatch.setattr(set_up, name, lambda *numbers: None)
     assert tunamh.check_bounds(night(days).kept.expanded, pairs=20, rng=1) <= 1.0
     svd = np.linalg.svd
     monkeypatch.setattr(np.linalg, "svd", lambda *a, **k: np.ones(4) if k.get("compute_uv") is False else svd(*a, **k))
@@ -322,7 +381,6 @@ def test_offsets_weights_and_missing_values(tmp_path):
     ("formula", "family", "match"),
     [
         ("late ~ scale(a)", tunamh.Logistic(), "needs numbers from all rows"),
-        ("late ~ a + (1 | carrier)", tunamh.Logistic(), "group effects need all rows"),
         ("late ~ a:carrier:C(late)", tunamh.Logistic(), "products of factors"),
         ("a ~ b", tunamh.StudentT(), "an unknown scale|several modes"),
         ("late ~ a", None, "need a family"),

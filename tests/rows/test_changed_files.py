@@ -99,4 +99,5 @@ def test_digests_of_blocks():
     assert digest_of([X[:100, [1, 0, 2]], *block[1:]]) != known
     assert digest_of([X[:100] * (1 + 1e-16), *block[1:]]) == known
     positions = np.arange(N, dtype=np.int32)
+    assert digest_of([np.asfortranarray(X[:100]), *block[1:]]) == digest_of([np.ascontiguousarray(X[:100]), *block[1:]])
     assert digest_of([positions]) != digest_of([np.roll(positions, 1)])

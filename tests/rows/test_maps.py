@@ -88,6 +88,37 @@ def test_samples_for_the_mode_come_with_those_of_the_columns(tmp_path, maps):
     assert (again[0] == LATE[index]).all()
 
 
+@pytest.mark.parametrize(("formula", "looks"), [("late ~ a + b + carrier", 1), ("late ~ carrier:kind + scale(a)", 2)])
+def test_a_formula_looks_once_where_one_look_will_do(tmp_path, maps, formula, looks):
+    """What is learned, every number, and samples: those for the mode come with those of the columns."""
+    table = {"a": X[:, 0], "b": X[:, 1], "late": LATE, "carrier": np.arange(N) % 3, "kind": np.arange(N) % 2}
+    parts = [{name: values[k : k + 10_000] for name, values in table.items()} for k in range(0, N, 10_000)]
+    for part in parts:
+        part["carrier"], part["kind"] = part["carrier"].astype(str), part["kind"].astype(str)
+    target = tunamh.regression(formula, tunamh.open_rows(parts, memory="1MiB"), family="logistic")
+    assert len(maps) == looks + 2
+    sizes = [sample.n_rows for sample in target.samples()]
+    assert sizes == [N // 10]
+    assert len(maps) == looks + 2
+    whole = {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+    held = tunamh.regression(formula, whole, family="logistic")
+    assert target.names == held.names
+    for name, typical in held.formula.typical.items():
+        found = target.formula.typical[name]
+        assert (found.value, found.sd) == (typical.value, 0.0) or found.sd == pytest.approx(typical.sd, rel=1e-9)
+    np.testing.assert_allclose(target._prior.precision, held._prior.precision, rtol=1e-9)
+
+
+def test_samples_are_not_those_of_other_rows_or_columns(tmp_path):
+    rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
+    target = tunamh.LogisticRegression(rows[["a", "b"]], y="late").knowing_columns()
+    assert len(target._samples_ahead) == 1
+    (sample,) = target.on_columns(np.array([True, False])).samples()
+    assert sample.dim == sample.observations.design.dim == 1
+    few = target.on_rows(np.arange(20_000))
+    assert [one.n_rows for one in few.samples()] == [2_000]
+
+
 def test_rows_are_taken_in_the_order_that_is_asked_for(tmp_path):
     rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
     target = tunamh.LogisticRegression(rows[["a", "carrier"]], y="late", weights="weights")

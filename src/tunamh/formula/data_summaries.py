@@ -211,6 +211,22 @@ def _multiplier(curve: Term) -> str:
     return f"{curve.name} by"
 
 
+def second_look_at_once(terms: Terms, first: FirstLook, values: Values) -> SecondLook | None:
+    """The second look at a block, by the first at the same one; None where the other blocks have a say in it.
+
+    They have where a function learns from all rows, where a curve has its range, and in the cells of products of
+    factors, which are counted by the levels of all.
+    """
+    if first.moments or terms.curves:
+        return None
+    side = RightSide(terms, first.levels, {})
+    if any(len(block.factors) > 1 for block in side.blocks):
+        return None
+    return SecondLook(
+        {}, {_numbers_of(one): Moments.of(side.multiplier(one, values)) for one in side.blocks if one.numbers}, {}
+    )
+
+
 def _numbers_of(block: Block) -> str:
     return term_label(block.numbers)
 

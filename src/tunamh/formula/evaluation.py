@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables.columns import Column, Factor, Numbers
+from ..tables.columns import Column, Factor, Numbers, squares
 from .errors import FormulaError, listed
 from .functions import ELEMENTWISE, LEARNED, apply_learned
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, spine
@@ -55,6 +55,9 @@ class Values:
 
     def numbers(self, node: Node) -> np.ndarray:
         """One finite number per row."""
+        known = self.variables[node.name] if isinstance(node, Name) else None
+        if isinstance(known, Numbers) and self._is_usable(known.values):
+            return known.values
         with np.errstate(all="ignore"):
             found = np.broadcast_to(np.asarray(self._number(node), dtype=np.float64), (self.n_rows,))
         wrong = ~np.isfinite(found)
@@ -70,6 +73,9 @@ class Values:
             instead = ": log1p(x) is log(1 + x), and allows zeros" if logarithm else ""
             raise FormulaError(f"{node} is not a finite number in row {self.row(row)}{where}{instead}.")
         return found
+
+    def _is_usable(self, values: np.ndarray) -> bool:
+        return values.dtype == np.float64 and values.shape == (self.n_rows,) and bool(np.isfinite(squares(values)))
 
     def _number(self, node: Node) -> Any:
         if isinstance(node, Number):

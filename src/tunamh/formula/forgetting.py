@@ -108,10 +108,15 @@ def parsed_condition(where: Any) -> Node:
 
 
 def _carry_over(folder: ModelFolder, untouched: set[str], before: str, after: str) -> None:
-    """Records of pieces without such rows hold under the new rule, too; those of the others are deleted."""
+    """Records of pieces without such rows hold under the new rule, too; those of the others are deleted.
+
+    So is where a set-up of groups ended, as that has an effect of every group.
+    """
     for name in folder.names():
         kind, _, rest = name.partition("-")
-        if kind not in ("look", "map"):
+        if kind == "start":
+            folder.remove([name])
+        if kind not in ("look", "map", "columns"):
             continue
         piece, rules, *others = rest.split("-")
         if piece in untouched and rules == before:

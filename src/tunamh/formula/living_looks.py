@@ -80,14 +80,18 @@ class LivingPiece:
 
     def _read(self, piece: Any) -> Iterator[tuple[CompleteRows, int]]:
         for table in Reading().tables(piece, self.columns):
-            frame = as_columns(table)
-            columns = read(frame, self.columns)
-            keep = ~forgotten(columns, self.forget, frame.n_rows)
-            gone = int((~keep).sum())
-            wanted = {name: columns[name] for name in self.names}
-            if gone:
-                wanted = {name: column.take(keep) for name, column in wanted.items()}
-            yield complete_rows({name: _packed(one) for name, one in wanted.items()}, frame.n_rows - gone), gone
+            complete, stays = self.of_table(table)
+            yield complete, int((~stays).sum())
+
+    def of_table(self, table: Any) -> tuple[CompleteRows, np.ndarray]:
+        """The rows that count among those that are not forgotten, and which rows of the table these are."""
+        frame = as_columns(table)
+        columns = read(frame, self.columns)
+        stays = ~forgotten(columns, self.forget, frame.n_rows)
+        wanted = {name: columns[name] for name in self.names}
+        if not stays.all():
+            wanted = {name: column.take(stays) for name, column in wanted.items()}
+        return complete_rows({name: _packed(one) for name, one in wanted.items()}, int(stays.sum())), stays
 
     def blocks(self, piece: Any) -> Iterator[CompleteRows]:
         """The rows that count, at most 8192 at a time."""

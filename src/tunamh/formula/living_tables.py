@@ -6,12 +6,13 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._linear import Columns as KnownColumns
-from ..living.cache import Cache, ModelFolder
+from ..groups import MixedModel
+from ..living.cache import Cache
 from ..living.journal import Journal
 from ..living.observations import LivingRows
 from ..living.pieces import PieceId, RowsOfPieces
@@ -26,6 +27,7 @@ from ..targets import GLM
 from ..targets.observations.from_source import Blocks
 from .data_summaries import Learned
 from .errors import FormulaError
+from .living_groups import ModelAsked, OpenedRows, files_told, has_groups, refuse_arrays, regression_of_groups
 from .living_looks import AllLooks, Held, LivingPiece, Look, look_at
 from .living_model import design_digest, model_of, refuse_redundant, refuse_what_changes, rows_of_columns
 from .model import FormulaModel
@@ -60,16 +62,6 @@ class _LookAt:
         return look_at(piece, self.how, self.asked)
 
 
-class Opened(NamedTuple):
-    """A cache, the pieces of today, the folder of the model, and the rows that are to be forgotten."""
-
-    cache: Cache
-    folder: ModelFolder
-    ids: list[PieceId]
-    how: LivingPiece
-    rules: str
-
-
 def rules_digest(conditions: list[str]) -> str:
     """Of the conditions of rows that are left out."""
     return hashlib.blake2b(repr(conditions).encode(), digest_size=4).hexdigest()
@@ -86,39 +78,48 @@ def ids_of(tables: InPieces) -> list[PieceId]:
     return found
 
 
-def regression_of_living(asked: Read, tables: InPieces, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
+def regression_of_living(asked: Read, tables: InPieces, how: ModelAsked) -> GLM | MixedModel:
     """The target of a formula, all set up: what is computed of each piece is in the cache, or is put there."""
     assert tables.cache is not None
-    refuse_what_changes(asked, family, redundant)
+    groups, family, missing = has_groups(asked), how.family, how.missing
+    if groups:
+        refuse_arrays(asked)
+    else:
+        refuse_what_changes(asked, family, how.redundant)
     cache = Cache(tables.cache.path)
     with cache.lock():
         cache.begin("\n".join(tables.cache.source))
         opened = _opened(cache, tables, asked, family, missing)
+        if groups:
+            return regression_of_groups(opened, tables, asked, how)
         looks, read = _looks(opened, asked, tables.executor)
         if looks.holes and missing == "error":
             raise FormulaError(missing_told(looks.holes, looks.lost, sum(looks.lengths) + looks.lost))
         if not any(looks.lengths):
             raise FormulaError("every row has a missing value or is forgotten, so no rows remain.")
         model, common, filler = model_of(opened.folder, looks, asked, family, tables.cache)
-        base = _base(opened, tables, looks, model, common, filler, family, prior)
+        base = _base(opened, tables, looks, model, common, filler, family, how.prior)
         found = _settled(opened, base, model, looks, read)
         if opened.how.held is not None:
             opened.how.held.end()
         return found
 
 
-def _opened(cache: Cache, tables: InPieces, asked: Read, family: Any, missing: str) -> Opened:
+def _opened(cache: Cache, tables: InPieces, asked: Read, family: Any, missing: str) -> OpenedRows:
     conditions = [str(rule["where"]) for rule in cache.rules()]
-    held = Held(float(tables.memory or 1 << 31) / 2) if tables.executor is None else None
+    one_reading = tables.executor is not None or has_groups(asked)
+    held = None if one_reading else Held(float(tables.memory or 1 << 31) / 2)
     how = LivingPiece(tuple(asked.names), tuple(parse_expression(text) for text in conditions), held)
     beside = {name: str(node) for name, node in asked.beside.items()}
-    about = (asked.text, repr(family), beside, missing, sorted(tables.names))
+    about: tuple[Any, ...] = (asked.text, repr(family), beside, missing, sorted(tables.names))
+    if asked.others:
+        about = (*about, repr(asked.others))
     folder = cache.model(about)
     folder.begin()
-    return Opened(cache, folder, ids_of(tables), how, rules_digest(conditions))
+    return OpenedRows(folder, ids_of(tables), how, rules_digest(conditions))
 
 
-def _looks(opened: Opened, asked: Read, executor: Any) -> tuple[AllLooks, int]:
+def _looks(opened: OpenedRows, asked: Read, executor: Any) -> tuple[AllLooks, int]:
     """What is known of every piece; those that were never seen are read. Returns the number of rows that were."""
     ids, folder = opened.ids, opened.folder
     names = [look_name(one, opened.rules) for one in ids]
@@ -142,7 +143,7 @@ def _looks(opened: Opened, asked: Read, executor: Any) -> tuple[AllLooks, int]:
 
 
 def _base(
-    opened: Opened,
+    opened: OpenedRows,
     tables: InPieces,
     looks: AllLooks,
     model: FormulaModel,
@@ -184,12 +185,12 @@ def _without_dropped(model: FormulaModel) -> FormulaModel:
     return replace(model, dropped=0)
 
 
-def _fingerprint(opened: Opened) -> str:
+def _fingerprint(opened: OpenedRows) -> str:
     text = repr(([one.key for one in opened.ids], opened.rules, opened.folder.path.name))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _settled(opened: Opened, base: GLM, model: FormulaModel, looks: AllLooks, read: int) -> GLM:
+def _settled(opened: OpenedRows, base: GLM, model: FormulaModel, looks: AllLooks, read: int) -> GLM:
     night = Night(
         base,
         opened.folder,
@@ -218,19 +219,10 @@ def _files(ids: list[PieceId]) -> int:
     return len({one.file for one in ids})
 
 
-def _told(opened: Opened, night: Night, settled: Settled, journal: Journal) -> str:
+def _told(opened: OpenedRows, night: Night, settled: Settled, journal: Journal) -> str:
     """What was read, and what became of the centre."""
-    before = journal.pieces_of(len(journal.nights) - 1)
-    known, there = {one["digest"] for one in before}, {one.key for one in opened.ids}
-    files = {one.file for one in opened.ids}
-    new = {one.file for one in opened.ids if one.key not in known}
-    left = {one["file"] for one in before if one["digest"] not in there} - files
-    told = f"{len(new):,} new file{'s' * (len(new) != 1)} of {len(files):,} mapped"
-    again = len(night.files_mapped - new)
-    if again and settled.moved is None:
-        told += f", {again:,} mapped again"
-    if left:
-        told += f", {len(left):,} left out that {'is' if len(left) == 1 else 'are'} gone"
+    again = night.files_mapped if settled.moved is None else set[str]()
+    told = files_told(opened.ids, again, journal, "mapped")
     if settled.moved is None:
         return f"{told}; centre of {settled.centre.date} kept"
     if not journal.nights:

@@ -88,10 +88,14 @@ def further_sides(predictors: Any) -> dict[str, Terms]:
 
 
 class RowsOf(NamedTuple):
-    """Rows without missing values, and what was given beside as arrays."""
+    """Rows without missing values, and what was given beside as arrays.
+
+    ``known`` are levels of factors, by the factor's text, that keep their order; new ones come behind them.
+    """
 
     complete: CompleteRows
     arrays: dict[str, Any]
+    known: Mapping[str, Sequence[str]] = {}
 
     @property
     def dropped(self) -> int:

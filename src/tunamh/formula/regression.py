@@ -13,6 +13,7 @@ from ..rows.table_source import Tables
 from ..targets import GLM
 from ..targets.families.registry import as_family
 from .errors import FormulaError
+from .living_groups import ModelAsked
 from .living_tables import regression_of_living
 from .needed_rows import read_formula, rows_of
 from .result_names import by_own_names
@@ -103,7 +104,8 @@ def regression(
     asked = read_formula(formula, names, beside, predictors, columns)
     refuse_unknown(asked.names, names)
     if has_cache(data):
-        return regression_of_living(asked, data, family, prior, missing, redundant)
+        wanted = ModelAsked(family, prior, missing, redundant, keep_effects)
+        return regression_of_living(asked, data, wanted)
     if in_blocks and not may_be_held(asked, data):
         if family is None:
             raise FormulaError(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, reduce
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -185,18 +185,17 @@ class RightSide:
         return np.where(outside, NOWHERE, number)
 
     def multiplier(self, block: Block, values: Values) -> np.ndarray:
-        product = np.ones(values.n_rows)
-        for atom in block.numbers:
-            product = product * values.numbers(atom)
-        return product
+        if not block.numbers:
+            return np.ones(values.n_rows)
+        return reduce(np.multiply, (values.numbers(atom) for atom in block.numbers))
 
-    def columns(self, values: Values) -> Columns:
-        """Of some rows."""
+    def columns(self, values: Values, *, by_columns: bool = False) -> Columns:
+        """Of some rows; ``by_columns``: whole columns lie one behind the other in memory."""
         codes = self.codes(values)
         curves = {one.name: one.of_rows(values) for one in self.curves}
         parts = [self.multiplier(block, values)[:, None] for block in self.whole]
         parts += [curves[one.name] for one in self.curves if not one.levels]
-        whole = np.hstack([np.empty((values.n_rows, 0)), *parts])
+        whole = _beside_each_other(parts, values.n_rows, "F" if by_columns else "C")
         begin, positions, scales = whole.shape[1], [], []
         for block in self.gathered:
             cell = self.cell_numbers(block, codes)
@@ -258,6 +257,14 @@ class RightSide:
             tuple(term_from_json(*pair) for pair in zip(found.get("curves", ()), terms.curves, strict=True)),
             bool(found["hide_intercept"]),
         )
+
+
+def _beside_each_other(parts: list[np.ndarray], n_rows: int, order: Literal["C", "F"]) -> np.ndarray:
+    found, begin = np.empty((n_rows, sum(part.shape[1] for part in parts)), order=order), 0
+    for part in parts:
+        found[:, begin : begin + part.shape[1]] = part
+        begin += part.shape[1]
+    return found
 
 
 def written(terms: Terms) -> str:

@@ -36,6 +36,7 @@ from .data_summaries import (
     learned,
     refuse_second_intercept,
     second_look,
+    second_look_at_once,
 )
 from .errors import FormulaError
 from .left_side import Response, numbers_beside, response_of_levels
@@ -44,15 +45,19 @@ from .needed_rows import Read, missing_told, values_of
 from .priors import prior_of
 from .syntax import label
 from .typical import ColumnsLook, columns_look, typical_columns
-from .variables import as_columns, join_levels, joined_variables, read
+from .variables import as_columns, join_levels, joined_variables, read, usable_numbers
 
 _FEW = 16  # responses of a block that are kept, to know their spread
 
 
 def opened(block: TableBlock, names: list[str]) -> CompleteRows:
-    """The rows of a block of which nothing is missing."""
+    """The rows of a block of which nothing is missing; columns that are arrays already are taken as they are."""
+    at_hand = {name: usable_numbers(block.numbers[name], name) for name in names if name in block.numbers}
+    if at_hand and len(at_hand) == len(names):
+        return complete_rows(at_hand, len(block.numbers[names[0]]))
     table = as_columns(block.table)
-    return complete_rows(read(table, names), table.n_rows)
+    others = read(table, [name for name in names if name not in at_hand])
+    return complete_rows({name: at_hand[name] if name in at_hand else others[name] for name in names}, table.n_rows)
 
 
 class FirstAnswer(NamedTuple):
@@ -63,11 +68,13 @@ class FirstAnswer(NamedTuple):
     levels: tuple[str, ...] | None
     moments: Moments | None
     some: np.ndarray
+    second: SecondLook | None
+    """None where it needs to know what all blocks have."""
 
 
 @dataclass(frozen=True)
 class AskFirst:
-    """Of every block: levels, moments, what is missing, and the responses."""
+    """Of every block: levels, moments, what is missing, the responses and, where one map will do, the second look."""
 
     asked: Read
 
@@ -76,13 +83,13 @@ class AskFirst:
         values = values_of(rows, {}, block.start)
         look = first_look(self.asked.right, values)
         columns = columns_look(self.asked.right, self.asked.others.values(), values)
-        found = values.value(self.asked.response)
+        found, second = values.value(self.asked.response), second_look_at_once(self.asked.right, look, values)
         beside = columns, rows.holes, rows.lost
         if isinstance(found, Factor):
             used = tuple(found.levels[code] for code in np.unique(found.codes).tolist())
-            return FirstAnswer(look, *beside, used, None, np.empty(0))
+            return FirstAnswer(look, *beside, used, None, np.empty(0), second)
         y = values.numbers(self.asked.response)
-        return FirstAnswer(look, *beside, None, Moments.of(y), y[:: max(1, len(y) // _FEW)])
+        return FirstAnswer(look, *beside, None, Moments.of(y), y[:: max(1, len(y) // _FEW)], second)
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,7 @@ class FormulaRows:
         """The rows of a target; those with missing values keep their places."""
         model = self.model
         values, keep, n = values_of(rows, model.states, start), rows.keep, len(rows.keep)
-        columns = model.side.columns(values)
+        columns = model.side.columns(values, by_columns=True)
         whole = _spread(columns.whole, keep, n, 0.0)
         X: Any = whole
         if columns.positions.shape[1]:
@@ -168,14 +175,18 @@ def needs_rows_at_hand(asked: Read) -> str | None:
     return "arrays beside a formula" if asked.arrays else None
 
 
-def may_be_held(asked: Read, tables: Tables) -> bool:
-    """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not."""
-    return fits(tables, asked.names, **_sizes(asked), needed_by=needs_rows_at_hand(asked), in_files=False)
+def may_be_held(asked: Read, tables: Tables, as_read: int | None = None) -> bool:
+    """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not.
+
+    ``as_read`` are the bytes of the columns of a row; None: a block is read to see.
+    """
+    needed_by = needs_rows_at_hand(asked)
+    return fits(tables, asked.names, **_sizes(asked), needed_by=needed_by, in_files=False, as_read=as_read)
 
 
-def folder_of(asked: Read, tables: Tables) -> str | None:
+def folder_of(asked: Read, tables: Tables, as_read: int | None = None) -> str | None:
     """Of the large arrays of a model with groups, if they do not fit into memory."""
-    return folder_of_rows(tables, asked.names, **_sizes(asked))
+    return folder_of_rows(tables, asked.names, **_sizes(asked), as_read=as_read)
 
 
 def _sizes(asked: Read) -> dict[str, int]:
@@ -217,7 +228,10 @@ def target_of_tables(
     looks, n_rows = [answer.look for answer in answers], tables.n_rows - lost
     side = learned(asked.right, looks, n_rows, hide_intercept=hide_intercept)
     refuse_second_intercept(side)
-    common: Learned = completed(side, tables.map(AskSecond(names, side), names))
+    seconds = [answer.second for answer in answers if answer.second is not None]
+    if len(seconds) < len(answers):
+        seconds = list(tables.map(AskSecond(names, side), names))
+    common: Learned = completed(side, seconds)
     typical = typical_columns([answer.columns for answer in answers], common.side, common.moments)
     of_formula = asked.text, response, common.side, asked.right.offsets
     model = FormulaModel(*of_formula, beside=asked.beside, dropped=lost, typical=typical)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,11 +38,20 @@ from .terms import GroupTerm, Terms, term_label
 from .typical import columns_look, typical_columns
 
 
+def levels_in_order(found: Mapping[str, tuple[str, ...]], known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Levels that are known come first, in the order in which they became known, if they still occur."""
+    ordered = {}
+    for name, levels in found.items():
+        before, there = known.get(name, ()), set(levels)
+        ordered[name] = (*(one for one in before if one in there), *(one for one in levels if one not in set(before)))
+    return ordered
+
+
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
     """From rows in memory: one block."""
-    side = learned_side(
-        terms, [first_look(terms, rows.values({}))], rows.complete.n_rows, hide_intercept=hide_intercept
-    )
+    look = first_look(terms, rows.values({}))
+    look = look._replace(levels=levels_in_order(look.levels, rows.known))
+    side = learned_side(terms, [look], rows.complete.n_rows, hide_intercept=hide_intercept)
     return completed(side, [second_look(side, rows.values(side.states))])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables.columns import Column, Factor, Numbers, joined
+from ..tables.columns import Column, Factor, Numbers, joined, squares
 from ..tables.frames import Frame, frame_of, frame_of_columns
 from ..tables.levels import read_column
 from ..tables.libraries import LazyTable, RepeatedNames
@@ -84,8 +84,14 @@ def variable(column: Any, name: str) -> Column:
     if isinstance(found, Factor):
         _refuse_written_alike(name, found.levels)
         return found
-    values = np.asarray(found.values, dtype=np.float64)
-    _refuse_unusable(name, values)
+    return usable_numbers(found.values, name)
+
+
+def usable_numbers(given: np.ndarray, name: str) -> Numbers:
+    """Numbers of a column in double precision, none of them infinite or too large."""
+    values = np.asarray(given, dtype=np.float64)
+    if not squares(values) <= LARGEST:  # false for NaN
+        _refuse_unusable(name, values)
     return Numbers(values)
 
 

@@ -7,6 +7,7 @@ factor's scales on the closed form that integrates its effects out (Laplace-EM).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,11 +48,14 @@ class Centre(NamedTuple):
     shares: dict[tuple[int, int], Any]
 
 
-def find_centre(rows: GroupedRows, priors: ScalePriors, at: Point) -> Centre:
-    """From a point."""
+def find_centre(
+    rows: GroupedRows, priors: ScalePriors, at: Point, scales: Sequence[np.ndarray] | None = None
+) -> Centre:
+    """From a point, and from the scales of an earlier centre if there is one."""
     groupings = rows.groupings
+    begin = [np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0) for one in groupings]
     scales = [
-        _inside(priors, f, np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0), at.common)
+        _inside(priors, f, begin[f] if scales is None else scales[f], at.common)
         if one.known is None
         else priors.known_scales(at.common)
         for f, one in enumerate(groupings)

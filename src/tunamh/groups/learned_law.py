@@ -58,12 +58,13 @@ class Packed(NamedTuple):
 class LearnedLaw(NamedTuple):
     """The centre and, of every factor, root of the covariance and standardised mean without J0.
 
-    ``packed`` are rows and numbers of the model that has tried it.
+    ``at`` is the mode of the marginal law; ``packed`` are rows and numbers of the model that has tried it.
     """
 
     centre: Centre
     roots: list[np.ndarray]
     offsets: list[np.ndarray]
+    at: At | None = None
     packed: Packed | None = None
 
 
@@ -72,13 +73,12 @@ def learned_law(model: Any) -> LearnedLaw | None:
     if not _may_learn(model):
         return None
     announce("learning the law of common parameters")
-    groups = Groups(model)
-    try:
-        with np.errstate(all="ignore"):
-            found = _search(groups)
-    except (np.linalg.LinAlgError, NonFiniteEnergy):  # a step has led to where no number says anything
-        return None
-    if found is None or not all(np.isfinite(array).all() for array in (*found.roots, *found.offsets)):
+    groups, found = Groups(model, model.learned_start), None
+    if model.learned_start is not None:
+        found = _searched(groups)
+        groups = groups if found is not None else Groups(model)
+    found = _searched(groups) if found is None else found
+    if found is None:
         return None
     state, sweeps = groups.state, _TRIALS_OF_FEW if _tabled(model) else _TRIALS
     by_laplace = _acceptance(model, state, sweeps)
@@ -88,6 +88,18 @@ def learned_law(model: Any) -> LearnedLaw | None:
     if _acceptance(learned, state, sweeps) > by_laplace:
         return found._replace(packed=Packed(learned.rows, learned._hyper))
     return None
+
+
+def _searched(groups: Groups) -> LearnedLaw | None:
+    """None where the search has led to where no number says anything."""
+    try:
+        with np.errstate(all="ignore"):
+            found = _search(groups)
+    except (np.linalg.LinAlgError, NonFiniteEnergy):
+        return None
+    if found is None or not all(np.isfinite(array).all() for array in (*found.roots, *found.offsets)):
+        return None
+    return found
 
 
 def _may_learn(model: Any) -> bool:
@@ -119,12 +131,12 @@ class At(NamedTuple):
 class Groups:
     """The groups of a model at fixed common parameters and scales, their effects moved by (B)."""
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Any, at: At | None = None):
         self.model = model
         ready, seed = Sweep().bind(model), np.random.SeedSequence(0)
         self._setup = setup_of(model, ready._replace(knobs=EFFECTS_ALONE), seed)
         self._rng, self._stream, self._memory = np.random.default_rng(0), open_stream(seed), ready.first_memory
-        self.at = At(model.centre.at.common, list(model.centre.scales))
+        self.at = At(model.centre.at.common, list(model.centre.scales)) if at is None else at
         self._effects = model.start(self._rng)[model.p + model.m :]
         self.factors = [FactorOfGroups(model, f) for f in range(len(model.groupings))]
 
@@ -372,12 +384,14 @@ def _law(groups: Groups, seen: list[Seen]) -> LearnedLaw:
     """About the point that was found. The effects of a single factor are expanded about their modes there."""
     roots, centre = [one.root for one in seen], groups.model.centre
     if len(seen) == 1:
-        return LearnedLaw(_centre_at(groups), [_widened(roots[0], groups.model.p)], [np.zeros(len(roots[0]))])
+        return LearnedLaw(
+            _centre_at(groups), [_widened(roots[0], groups.model.p)], [np.zeros(len(roots[0]))], groups.at
+        )
     offsets = []
     for f, (one, root) in enumerate(zip(seen, roots, strict=True)):
         away = np.concatenate([groups.at.common - centre.at.common, groups.at.scales[f] - centre.scales[f]])
         offsets.append(np.linalg.solve(root, away) + root.T @ one.followed.mean(axis=0))
-    return LearnedLaw(centre, roots, offsets)
+    return LearnedLaw(centre, roots, offsets, groups.at)
 
 
 def _widened(root: np.ndarray, p: int) -> np.ndarray:

@@ -44,7 +44,7 @@ from .sweep import Sweep
 from .wide_prior import WidePrior, fields_of, wide_prior
 
 if TYPE_CHECKING:
-    from .learned_law import LearnedLaw
+    from .learned_law import At, LearnedLaw
 
 _MOST_KEPT = 100_000  # effects
 
@@ -77,6 +77,15 @@ class MixedModel(GroupedParameters):
 
     search_start: Point | None = None
     """The point where the search for a mode begins; None: the mode of the model without groups."""
+
+    search_scales: list[np.ndarray] | None = None
+    """The scales there, of every factor; None: usual ones."""
+
+    learned_start: At | None = None
+    """Where the search for the learned law begins; None: at Laplace's centre."""
+
+    set_up_told: str | None = None
+    """Of rows in files with a cache: which files were read, and where the searches began."""
 
     @explained
     def __init__(
@@ -268,7 +277,7 @@ class MixedModel(GroupedParameters):
             mode = base.modes[0]
             common = np.array(mode.point if np.isfinite(mode.posterior.energy) else base._prior.mean, dtype=np.float64)
             start = Point(common, [np.zeros((one.groups, one.q)) for one in self.groupings])
-        return trusted_centre(base, self.grouped, self.given_priors, start)
+        return trusted_centre(base, self.grouped, self.given_priors, start, self.search_scales)
 
     def _factor_records(self) -> list[np.ndarray]:
         """For each factor the vector of numbers that a sweep reads (`tunamh.groups.layout.FACTOR`)."""
@@ -373,7 +382,8 @@ class MixedModel(GroupedParameters):
 
     def why_own_kernel(self) -> str:
         groups = " and ".join(f"{one.groups:,} of {one.name}" for one in self.groupings)
-        return f"common parameters and scales together, then each group separately: {groups}"
+        how = f"common parameters and scales together, then each group separately: {groups}"
+        return how if self.set_up_told is None else f"{self.set_up_told}; {how}"
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
         none = self.scaled_prior or any(one.df for one in self.groupings)  # it is that of normal effects

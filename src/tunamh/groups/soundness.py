@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..targets.checks.properness import impossible
@@ -13,9 +15,14 @@ from .sums import GroupedRows, Point
 _VANISHED = 1e-7  # of the scale of a prior: in its logarithm a mode never lies so far below
 
 
-def trusted_centre(base: GLM, rows: GroupedRows, priors: ScalePriors, start: Point) -> Centre:
-    """The centre that is found from a point or, where its law is impossible, from the family's own start."""
-    found = find_centre(rows, priors, start)
+def trusted_centre(
+    base: GLM, rows: GroupedRows, priors: ScalePriors, start: Point, scales: Sequence[np.ndarray] | None = None
+) -> Centre:
+    """The centre that is found from a point or, where its law is impossible, from the family's own start.
+
+    ``scales`` are those of an earlier centre, where the search begins at one.
+    """
+    found = find_centre(rows, priors, start, scales)
     if not _astray(base, rows, priors, found):
         return found
     for common in base.search_starts():

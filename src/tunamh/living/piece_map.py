@@ -3,7 +3,8 @@
 The kept rows are independent draws by the law ``c_i / C_p`` of the piece, as many as asked for, with replacement. They
 are drawn while the blocks go by: with ``C_b`` the sum of ``c`` in a block and ``C`` that of all blocks so far, each
 place takes a row of the block with probability ``C_b / C`` and else keeps what it has. By induction a place has row
-``i`` with probability ``c_i / C`` after every block, independently of the other places.
+``i`` with probability ``c_i / C`` after every block, independently of the other places. How many places take a row is
+binomial, and which ones is a random subset of this size: that is the same law, with fewer random numbers.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class PieceMap:
             of_block = float(np.sum(c))
             total, squares = total + of_block, squares + float(np.dot(c, c))
             if of_block > 0:
-                here = np.flatnonzero(rng.random(entries) * total < of_block)
+                here = rng.choice(entries, rng.binomial(entries, min(of_block / total, 1.0)), replace=False)
                 chosen = by_cumulated(c, rng.random(len(here)))
                 kept[here], places[here] = packed[chosen], block.start + chosen
             n_rows, weight = n_rows + len(block.y), weight + float(weights.sum()) / self.packing.temper

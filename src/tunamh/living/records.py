@@ -16,7 +16,7 @@ import numpy as np
 
 _MAGIC = b"tunamh-record-1\n"
 _DIGEST = 16
-_KINDS = ("<f8", "<i8", "<i4", "|b1")
+_KINDS = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|b1")
 
 
 class Record(NamedTuple):

@@ -14,11 +14,12 @@ from ..process.stages import announce
 from ..rows.executors import in_order
 from ..rows.packing import ROW, Packing, packed_rows
 from ..rows.passes import with_progress
-from ..targets.expansion.foreseen import ROWS_OF_A_PIECE, foreseen_rows, why_move
+from ..targets.expansion.foreseen import ROWS_OF_A_PIECE, TIMES, foreseen_rows, why_move, why_move_in_files
 from ..targets.expansion.kept import Filled, KeptExpansion, kept_expansion, kept_target
 from ..targets.expansion.one_predictor import OnePredictor, ladder_of
 from ..targets.expansion.taylor import TaylorTarget
 from ..targets.glm import GLM
+from ..targets.search.newton import Mode, look
 from .cache import ModelFolder
 from .centre import Centre
 from .kept_rows import KeptRows
@@ -153,6 +154,9 @@ class Night:
                 self.base.observations.design.numbers,
             )
             why = why_move(now, fresh, sums.n_rows, centre.rows)
+            if moved is None:
+                supply = sum(len(piece.rows) for piece in pieces)
+                why = why_move_in_files(now, fresh, sums.n_rows, centre.rows, supply)
             if why is None or tried == _MOST_CENTRES - 1:
                 break
             moved = moved or why
@@ -180,7 +184,11 @@ class Night:
         return 1 / np.sqrt(np.where(precision > 0, precision, 1.0))
 
     def first_centre(self) -> Centre:
-        """From the mode of the rows of some pieces, which are spread over all: any centre is exact."""
+        """From the mode of the rows of some pieces, which are spread over all: any centre is exact.
+
+        Where these are few, one Newton step over all rows leads on: without it all pieces would be mapped at a centre
+        that is several standard deviations away, and again.
+        """
         announce("looking for a first centre")
         order = np.argsort(np.random.default_rng(0).random(len(self.lengths)))
         enough = np.searchsorted(np.cumsum(np.array(self.lengths)[order]), _ROWS_FOR_A_CENTRE) + 1
@@ -196,7 +204,19 @@ class Night:
                 "no mode was found, so there is no centre for the expansion: set a prior, or open the rows "
                 "without cache=."
             )
+        if self.n_rows > TIMES * source.n_rows:
+            point, factor = self._stepped(first, mode)
+            return self._new_centre(point, factor, self.n_rows, first.columns.frame)
         return self._new_centre(mode.point, mode.posterior.metric().factor, source.n_rows, first.columns.frame)
+
+    def _stepped(self, sample: GLM, mode: Mode) -> tuple[np.ndarray, np.ndarray]:
+        """Where a Newton step over all rows leads from the mode of a sample, and the metric of all rows."""
+        announce("moving the first centre")
+        _, posterior = look(self.base._with(known_columns=sample.columns), mode.point)
+        metric = posterior.metric()
+        if not (np.isfinite(posterior.energy) and metric.positive_definite):
+            return mode.point, mode.posterior.metric().factor
+        return mode.point - metric.factor @ (metric.factor.T @ posterior.gradient), metric.factor
 
     def moved(self, expanded: TaylorTarget, centre: Centre) -> Centre:
         """A fresh centre: the Gaussian's mean, and its metric."""

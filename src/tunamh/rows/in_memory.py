@@ -32,20 +32,22 @@ def fits(
     more: int = 0,
     needed_by: str | None = None,
     in_files: bool = False,
+    as_read: int | None = None,
 ) -> bool:
     """Whether these columns may be held, as they are and packed, in the memory that the source allows.
 
     ``numbers`` are those of a packed row, where they may be more than the columns; ``more`` are bytes of each row that
     a model needs besides. ``in_files``: its columns may be in files, too. What is ``needed_by`` a model that knows no
-    other way is refused where it is too large.
+    other way is refused where it is too large. ``as_read`` are the bytes of the columns of a row; None: a block is read
+    to see.
     """
     if tables.memory is None:
         return True
-    size = _needed(tables, columns, numbers, more)
+    as_read = _as_read(tables, columns) if as_read is None else as_read
+    size = _needed(tables, as_read, numbers, more)
     if size <= tables.memory:
         return True
-    own = _OF_COLUMNS_IN_FILES if in_files else _COPIES * _as_read(tables, columns) + _NOT_IN_FILES
-    own *= tables.n_rows
+    own = tables.n_rows * (_OF_COLUMNS_IN_FILES if in_files else _COPIES * as_read + _NOT_IN_FILES)
     if more and scratch_of(tables) is not None and own <= tables.memory:
         return True
     if needed_by is not None:
@@ -65,16 +67,19 @@ def _in_files(own: int) -> str:
     )
 
 
-def folder_of_rows(tables: Tables, columns: Sequence[str], *, numbers: int = 0, more: int = 0) -> str | None:
+def folder_of_rows(
+    tables: Tables, columns: Sequence[str], *, numbers: int = 0, more: int = 0, as_read: int | None = None
+) -> str | None:
     """Where the large arrays of a model with groups go; None: into memory, where all of them fit."""
     folder, memory = scratch_of(tables), tables.memory
-    if folder is None or memory is None or _needed(tables, columns, numbers, more) <= memory:
+    if folder is None or memory is None:
         return None
-    return folder
+    as_read = _as_read(tables, columns) if as_read is None else as_read
+    return None if _needed(tables, as_read, numbers, more) <= memory else folder
 
 
-def _needed(tables: Tables, columns: Sequence[str], numbers: int, more: int) -> int:
-    return tables.n_rows * (_COPIES * max(_as_read(tables, columns), 8 * numbers) + _BESIDE + more)
+def _needed(tables: Tables, as_read: int, numbers: int, more: int) -> int:
+    return tables.n_rows * (_COPIES * max(as_read, 8 * numbers) + _BESIDE + more)
 
 
 def _as_read(tables: Tables, columns: Sequence[str]) -> int:

@@ -102,13 +102,27 @@ def digest_of(arrays: Sequence[Any]) -> int:
         array = np.asarray(array)
         short = array.dtype.kind in "biu" and array.dtype.itemsize <= 4
         with np.errstate(over="ignore"):
-            single = np.ascontiguousarray(array, dtype=np.int32 if short else np.float32)
-        bits = single.view(np.uint32).ravel()
-        total = total * 0x9E3779B97F4A7C15 + int(np.einsum("i,i->", bits, _odd(bits.size)))
+            single = np.asarray(array, dtype=np.int32 if short else np.float32)
+        total = total * 0x9E3779B97F4A7C15 + _sum_of_bits(single)
     return total % (1 << 64)
+
+
+def _sum_of_bits(single: np.ndarray) -> int:
+    """The factors are those of places in rows one behind the other, however the numbers lie in memory."""
+    if single.ndim == 2 and single.shape[1] > 1 and single.flags.f_contiguous:
+        columns = single.T.view(np.uint32)
+        return int(np.einsum("i,i->", columns.ravel(), _odd_by_columns(*single.shape)))
+    bits = np.ascontiguousarray(single).view(np.uint32).ravel()
+    return int(np.einsum("i,i->", bits, _odd(bits.size)))
 
 
 @functools.lru_cache(maxsize=16)
 def _odd(size: int) -> np.ndarray:
     """Odd factors, the same for every block of a size."""
     return 2 * np.random.default_rng(1).integers(1 << 31, size=size, dtype=np.uint32) + np.uint32(1)
+
+
+@functools.lru_cache(maxsize=16)
+def _odd_by_columns(n_rows: int, columns: int) -> np.ndarray:
+    """The same, column by column."""
+    return np.ascontiguousarray(_odd(n_rows * columns).reshape(n_rows, columns).T).ravel()

@@ -102,7 +102,7 @@ class CompleteRows(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        return int(self.keep.sum())
+        return int(np.count_nonzero(self.keep))
 
     @property
     def lost(self) -> int:
@@ -116,8 +116,8 @@ class CompleteRows(NamedTuple):
 
 def complete_rows(columns: Mapping[str, Column], n_rows: int) -> CompleteRows:
     """Leave out the rows with a missing value in any of the columns; ``holes`` counts them by column."""
-    missing = {name: column.missing for name, column in columns.items()}
-    holes = {name: int(one.sum()) for name, one in missing.items() if one.any()}
+    missing = {name: column.missing for name, column in columns.items() if column.has_missing}
+    holes = {name: int(one.sum()) for name, one in missing.items()}
     keep = np.ones(n_rows, bool)
     for name in holes:
         keep &= ~missing[name]

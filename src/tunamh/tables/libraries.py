@@ -113,6 +113,9 @@ def count_rows(table: Any) -> int:
     """How many rows a data frame or a dict of arrays has."""
     if isinstance(table, dict):
         return len(next(iter(table.values()))) if table else 0
+    known = getattr(table, "num_rows", None)  # of pyarrow, at once: this is asked for every block
+    if isinstance(known, int):
+        return known
     frame = as_frame(table)
     if frame is None:
         raise TypeError(f"a block must be a table with columns by name or a dict of arrays, not {type(table)}.")

@@ -139,7 +139,14 @@ class Regression(Target):
     def on_observations(self, observations: Observations, **changes: Any) -> Self:
         """Return the same regression with other rows (``observations``); ``changes`` sets further attributes."""
         return self._with(
-            **{"observations": observations, "n_rows": observations.n_rows, "kept": None, "grown": None, **changes}
+            **{
+                "observations": observations,
+                "n_rows": observations.n_rows,
+                "kept": None,
+                "grown": None,
+                "_samples_ahead": [],  # those are of the other rows
+                **changes,
+            }
         )
 
     def on_rows(self, index: np.ndarray) -> Self:
@@ -183,8 +190,11 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """Return the same regression with the result of `columns`, so that its copies need not examine them again."""
-        return self._with(known_columns=self.columns)
+        """Return the same regression with the result of `columns`, so that its copies need not examine them again.
+
+        Samples that came with those of the columns come along.
+        """
+        return self._with(known_columns=self.columns, _samples_ahead=self._samples_ahead)
 
     @cached_property
     def _samples_ahead(self) -> list[Sample]:

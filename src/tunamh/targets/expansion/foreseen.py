@@ -80,6 +80,31 @@ def why_move(now: float, fresh: float, rows: int, born: int) -> str | None:
     return None
 
 
+GROWN = 1.5
+"""Rows in files must be so many times as many as when the centre was chosen, or so many times fewer, before it moves
+for the sake of steps."""
+
+LASTING = 17_000
+"""Kept rows for each row of a step, so that a usual run needs no file: eight streams (four chains, and the measure of
+Laplace's distance) have equal parts of what is kept, a chain makes 1,500 steps, and of some pieces it draws more than
+its part: a third to spare."""
+
+
+def why_move_in_files(now: float, fresh: float, rows: int, born: int, kept: int) -> str | None:
+    """As `why_move`, where a move reads every file: then a row is read fewer than four times on average.
+
+    Moves at ``n_1, n_2, ...`` rows with ``n_k >= 3/2 n_(k-1)`` read at most ``n + 2/3 n + 4/9 n + ... = 3 n`` rows, and
+    every row was read once when it came. Meanwhile a step reads more rows than with a fresh centre. They are rows that
+    are ``kept``, and cost next to nothing; but where a run would need more of them than there are, it would read files,
+    too: then the centre moves at once. So a coefficient that drifts fast costs more readings: each move makes room for
+    a drift of some ``sqrt(kept / (LASTING fresh))`` standard deviations.
+    """
+    why = why_move(now, fresh, rows, born)
+    if why is None or rows >= GROWN * born or rows <= born / GROWN:
+        return why
+    return f"{why}: more than are kept for a run" if now * LASTING > kept else None
+
+
 def features_of(rows: np.ndarray, numbers: DesignNumbers, dim: int) -> Any:
     """The block of a design that packed rows were made from."""
     if numbers.single:

@@ -74,7 +74,7 @@ def find_mode(
     return _descend(target, _begin(target, point), tolerance, _MOST_STEPS, patient)
 
 
-def _look(target: Target, point: np.ndarray) -> tuple[Expansion, Expansion]:
+def look(target: Target, point: np.ndarray) -> tuple[Expansion, Expansion]:
     """The expansions of the data and of the posterior; an energy that is no number counts as infinite."""
     data: Expansion = target.expansion(point)  # type: ignore[attr-defined]
     posterior = data.plus(target._prior.expansion(point, data.width))
@@ -88,12 +88,12 @@ def _begin(target: Target, point: np.ndarray | None) -> np.ndarray:
     if point is not None:
         return point
     guesses = target.search_starts()
-    energies = [_look(target, guess)[1].energy for guess in guesses]
+    energies = [look(target, guess)[1].energy for guess in guesses]
     if not np.isfinite(energies).any():
         rng = np.random.default_rng(0)
         for _ in range(_START_TRIES):
             guess = rng.standard_normal(target.dim)
-            if np.isfinite(_look(target, guess)[1].energy):
+            if np.isfinite(look(target, guess)[1].energy):
                 return guess
     return guesses[int(np.argmin(energies))]
 
@@ -134,7 +134,7 @@ def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: in
     Curvatures count by their size (`tunamh._linear.metric`). Where a full step does not bring the energy down, one pass
     tries shorter ones.
     """
-    data, posterior = _look(target, point)
+    data, posterior = look(target, point)
     decrement, linear, slow = np.inf, 0, False
     patient = patient or target._prior.proper
     for _ in range(most_steps):
@@ -152,17 +152,17 @@ def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: in
             break
         if decrement < tolerance * target.dim and (not shrinks_slowly or decrement < 1e-10):
             break
-        there, new = point - step, _look(target, point - step)
+        there, new = point - step, look(target, point - step)
         if not new[1].energy <= posterior.energy - _ARMIJO * decrement:
             length = _shorter(target, point, step, posterior.energy, decrement)
             if length == 0.0:
                 break  # rounding alone is left
             there = point - length * step
-            new = _look(target, there)
+            new = look(target, there)
         point, (data, posterior) = there, new
     nearest = target.nearest(point)
     if not np.array_equal(nearest, point):
-        data, posterior = _look(target, nearest)
+        data, posterior = look(target, nearest)
     return Mode(nearest, data, posterior, float(np.sqrt(max(decrement, 0.0))), slow)
 
 

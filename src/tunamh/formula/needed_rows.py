@@ -141,3 +141,12 @@ def missing_told(holes: Mapping[str, int], gone: int, n_rows: int, first: int | 
         ('missing="drop"', "--missing drop"),
         f" to leave out these {gone:,} of {n_rows:,} rows, or fill in the values.",
     )
+
+
+def refuse_keep_effects(asked: Read, keep_effects: bool | None) -> None:
+    """Raise where draws of group effects are spoken of, and a formula has no groups."""
+    if keep_effects is not None and not any(terms.groups for terms in (asked.right, *asked.others.values())):
+        raise FormulaError(
+            f"keep_effects={keep_effects} says whether draws of group effects are kept, and the formula has no group "
+            "effects: leave keep_effects= out, or add a term such as (1 | group)."
+        )

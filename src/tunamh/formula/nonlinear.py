@@ -17,7 +17,7 @@ from ..targets.families.energy_arguments import MOST_PREDICTORS, Arguments, sign
 from ..targets.families.energy_functions import likelihood_of
 from ..targets.families.nonlinear import NamedResponses, NonlinearFamily
 from .errors import FormulaError, listed
-from .needed_rows import Read, RowsOf, further_sides, rows_of
+from .needed_rows import Read, RowsOf, further_sides, refuse_keep_effects, rows_of
 from .syntax import Name, Node
 from .tables import in_memory, may_be_held
 from .target import learned_model, target_of
@@ -78,7 +78,7 @@ def nonlinear(
     missing : "error" or "drop"
         The same argument as for `tunamh.regression`.
     keep_effects : bool, optional
-        The same argument as for `MixedModel`.
+        The same argument as for `MixedModel`; an error without group effects.
     name : str, optional
         The name of the model. Default: the name of the function.
 
@@ -111,6 +111,7 @@ def nonlinear(
     arguments = _arguments(energy, sides, names, response)
     asked = _read(arguments, sides, predictors, weights)
     refuse_unknown(asked.names, names)
+    refuse_keep_effects(asked, keep_effects)
     if in_blocks and not may_be_held(asked, data):
         raise NotApplicable("the columns of a model that is not linear must fit into memory.")
     rows = rows_of(asked, in_memory(asked, data) if in_blocks else data, missing)

@@ -15,7 +15,7 @@ from ..targets.families.registry import as_family
 from .errors import FormulaError
 from .living_groups import ModelAsked
 from .living_tables import regression_of_living
-from .needed_rows import read_formula, rows_of
+from .needed_rows import read_formula, refuse_keep_effects, rows_of
 from .result_names import by_own_names
 from .tables import folder_of, in_memory, may_be_held
 from .target import default_family, learned_model, regression_of_tables, target_of
@@ -79,7 +79,7 @@ def regression(
         ``"error"`` raises an error for columns that are linear combinations of other columns. ``"keep"`` keeps these
         columns; then their priors must be proper.
     keep_effects : bool, optional
-        The same argument as for `MixedModel`.
+        The same argument as for `MixedModel`; an error without group effects.
 
     Returns
     -------
@@ -103,6 +103,7 @@ def regression(
     names = list(data.names) if in_blocks else as_columns(data).names
     asked = read_formula(formula, names, beside, predictors, columns)
     refuse_unknown(asked.names, names)
+    refuse_keep_effects(asked, keep_effects)
     if has_cache(data):
         wanted = ModelAsked(family, prior, missing, redundant, keep_effects)
         return regression_of_living(asked, data, wanted)

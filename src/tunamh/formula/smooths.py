@@ -9,7 +9,8 @@ with ``mu = 1`` are the curves without a penalty, a constant, which is left out,
 
 have a mean of zero over the rows and no covariance with the line. If their coefficients are ``N(0, sigma^2)``, minus
 twice the log prior of a curve is its penalty over ``sigma^2`` and a constant, and the variance of the wiggles, averaged
-over the rows, is ``sigma^2``: the scale is in the units of the curve.
+over the rows, is ``sigma^2``: the scale is in the units of the curve. Functions that no row sees (``mu = 0``) are
+columns as all others: without them a curve could not bend between the data as its prior says.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _MOST = 200
 _DEFAULT_K = {"s": 10, "te": 5}
 _BEYOND = 1e-3  # of the range of the data: how far outside it rows may be without a warning
 _NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
+_ROUNDING = 1e-9  # of columns that are zero in all rows, which numbers that are nearly zero would not be
 
 
 class Asked(NamedTuple):
@@ -134,7 +136,7 @@ class Smooth:
     """A term with what is learned: the range, then ``T``, of which the first ``fixed`` columns have no penalty.
 
     ``levels`` is the number of levels of a factor ``by``, each of which has a curve; ``multiplied`` tells that a column
-    of numbers ``by`` multiplies it.
+    of numbers ``by`` multiplies it. The last ``unseen`` columns are zero in all rows, up to rounding.
     """
 
     node: Call
@@ -144,6 +146,7 @@ class Smooth:
     fixed: int = 0
     levels: int = 0
     multiplied: bool = False
+    unseen: int = 0
 
     @property
     def asked(self) -> Asked:
@@ -176,7 +179,11 @@ class Smooth:
 
     def columns(self, x: np.ndarray) -> np.ndarray:
         """Of one curve: (n, each)."""
-        return self.raw(x) @ self.T
+        found = self.raw(x) @ self.T
+        if self.unseen:
+            last = found[:, self.each - self.unseen :]
+            last[np.abs(last) < _ROUNDING] = 0.0
+        return found
 
     def of_rows(self, values: Values) -> np.ndarray:
         """Columns of a curve, or of that of the row's level; with a warning of rows beyond the data."""
@@ -219,6 +226,7 @@ class Smooth:
             "fixed": self.fixed,
             "levels": self.levels,
             "multiplied": self.multiplied,
+            "unseen": self.unseen,
         }
 
     @classmethod
@@ -232,8 +240,10 @@ class Smooth:
             int(found["fixed"]),
             int(found["levels"]),
             bool(found["multiplied"]),
+            int(found.get("unseen", 0)),
         )
         fits = T.ndim == 2 and len(T) == one.asked.raw and 0 <= one.fixed <= T.shape[1] and one.levels >= 0
+        fits = fits and 0 <= one.unseen <= T.shape[1] - one.fixed
         if not (fits and np.isfinite(T).all() and np.isfinite([one.low, one.high]).all() and one.low < one.high):
             raise FormulaError(f"the stored columns of {one.name} do not fit its term")
         return one
@@ -263,20 +273,20 @@ def finished(smooth: Smooth, gram: np.ndarray, n: float, levels: int, multiplied
     """With its columns, by the mean ``G`` over ``n`` rows of the products of the functions ``R``."""
     own, G = smooth.asked, gram / n
     if own.penalised:
-        T, fixed = _penalised(own, smooth, G, multiplied)
+        T, fixed, unseen = _penalised(own, smooth, G, multiplied)
     else:
-        T, fixed = _plain(own, smooth, G), 0
-    return Smooth(smooth.node, smooth.low, smooth.high, T, fixed, levels, multiplied)
+        T, fixed, unseen = _plain(own, smooth, G), 0, 0
+    return Smooth(smooth.node, smooth.low, smooth.high, T, fixed, levels, multiplied, unseen)
 
 
-def _penalised(own: Asked, smooth: Smooth, G: np.ndarray, multiplied: bool) -> tuple[np.ndarray, int]:
+def _penalised(own: Asked, smooth: Smooth, G: np.ndarray, multiplied: bool) -> tuple[np.ndarray, int, int]:
     found = demmler_reinsch(smooth.node, own.x, G, cyclic=own.cyclic)
     wiggles = found.vectors / (np.sqrt(1 - found.mu) * found.norm)
     fixed = [] if not multiplied else [np.ones(own.raw)]
     if found.line is not None:
         fixed.append(found.line)
     wiggles *= np.where(wiggles[-1] - wiggles[0] < 0, -1.0, 1.0)
-    return np.column_stack([*fixed, wiggles]), len(fixed)
+    return np.column_stack([*fixed, wiggles, found.unseen / found.norm]), len(fixed), found.unseen.shape[1]
 
 
 def _plain(own: Asked, smooth: Smooth, G: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ import numpy as np
 from .demmler_reinsch import demmler_reinsch
 from .errors import FormulaError
 from .evaluation import Values
+from .gaps import left_out, warn_between
 from .smooths import Asked, asked, warn_beyond
 from .splines import SPLINES, raw_columns
 from .syntax import Call, label
@@ -38,6 +39,13 @@ class Margin(NamedTuple):
 
     def raw(self, x: np.ndarray, k: int) -> np.ndarray:
         return raw_columns(SPLINES, x, self.low, self.high, k)
+
+    def left_out(self, x: np.ndarray, k: int) -> np.ndarray | None:
+        """The standard deviation that a curve lacks at ``x``, in units of its scale; None where it lacks none."""
+        functions = left_out(self.T[:, 2:] / np.sqrt(self.penalty[2:]), self.low, self.high)
+        if not functions.shape[1]:
+            return None
+        return np.asarray(np.linalg.norm(self.raw(np.clip(x, self.low, self.high), k) @ functions, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +117,9 @@ class Surface:
         both = [values.numbers(one) for one in self.asked.columns]
         for node, of, margin in zip(self.asked.columns, both, self.margins, strict=True):
             warn_beyond(node, of, margin.low, margin.high, "the surface continues in straight lines")
+            deviations = margin.left_out(of, self.asked.raw)
+            if deviations is not None:
+                warn_between(self.name, node, of, deviations)
         return self.at(*both)
 
     def sums(self, values: Values) -> tuple[np.ndarray, ...]:

@@ -144,7 +144,7 @@ def test_a_model_is_printed_for_people():
     assert model.remarks() == [told]
     plain = tunamh.regression("left ~ s(t) + plan", table, family="logistic")
     assert plain.remarks() == ["left: 'yes' counts as 1, 'no' as 0"]
-    assert "  s(t)[1] to s(t)[7]: normal, mean 0, unknown standard deviation (half-Student-t" in str(plain)
+    assert "  s(t)[1] to s(t)[8]: normal, mean 0, unknown standard deviation (half-Student-t" in str(plain)
 
 
 def test_how_many_are_censored_is_told(capsys, monkeypatch):

@@ -44,9 +44,9 @@ def warn_between(name: str, x: Node, values: np.ndarray, deviations: np.ndarray)
     inside = deviations > _MUCH
     if inside.any():
         warnings.warn(
-            f"{label(x)} is in a gap of the fitted data in {int(inside.sum()):,} rows, between {values[inside].min():g} "
-            f"and {values[inside].max():g}: there {name} is the smoothest surface between the data, and its intervals "
-            f"are too narrow. They lack a standard deviation of up to {deviations.max():.2g} times {name}_sigma. "
-            "Set a smaller k=.",
+            f"{label(x)} is in a gap of the fitted data in {int(inside.sum()):,} rows, between "
+            f"{values[inside].min():g} and {values[inside].max():g}: there {name} is the smoothest surface between the "
+            "data, and its intervals are too narrow. They lack a standard deviation of up to "
+            f"{deviations.max():.2g} times {name}_sigma. Set a smaller k=.",
             stacklevel=3,
         )

@@ -129,9 +129,15 @@ def test_what_follows_other_factors_is_the_slope_of_the_quadratic():
 def test_a_law_is_learned_beside_a_table_and_draws_are_those_of_quadrature():
     """The scale of few thin groups is known badly: draws by its table and by the learned law take turns."""
     target = model(groups=150)
-    cells = [SCALE_TABLE.views(each.factors[0].scale_table, p=1).cells for each in (target._by_laplace, target)]
+    by_laplace, tables = (SCALE_TABLE.views(each.factors[0].scale_table, p=1) for each in (target._by_laplace, target))
     assert target.learned is not None
-    assert min(cells) > 0
+    assert min(by_laplace.cells, tables.cells) > 0
+    assert not by_laplace.slope_in_b.any()
+    centre, one = target.centre, FactorOfGroups(target, 0)  # of the learned law: there the cells know of a slope
+    d = (one.placed(At(centre.at.common, list(centre.scales)), one.of.gradient)[1] - one.factor.mode)[:, 0]
+    slope = centre.sums.gradient + target.scale_priors.common_expansion(centre.at.common, centre.sums.hessian)[0]
+    assert tables.slope_in_b == pytest.approx(slope + one.of.cross[:, 0].T @ d)
+    assert abs(tables.slope_in_b[0]) > 1
     draws = tunamh.sample(target, chains=2, draws=6000, rng=1, progressbar=False).posterior
     found = np.stack([draws["theta"].values, np.log(draws["group_scale"].values)]).reshape(2, -1)
     mean, sd = moments_by_quadrature(groups=150)

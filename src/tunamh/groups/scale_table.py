@@ -13,9 +13,11 @@ and ``min(x, 1)`` to the right. Any such law is exact; beyond the table, where l
 walks go.
 
 Beside an unknown scale of the errors the centre is not where ``E`` is lowest: its slope in ``b`` there is that of the
-priors of ``lambda``, and each cell stands where it is settled. So ``J`` is what is left without this slope. ``b`` is in
-units of the errors' scale, ``1 / tau``: in a cell with another ``tau`` the slope is ``J_b tau_0 / tau_k``. (Without
-both, a slope of 1 moved cells with a wide ``S_k``, where effects take all of the errors, away from all draws.)
+priors of ``lambda``, and each cell stands where it is settled. Nor is it where a law was learned: the centre is then
+the mode of the true marginal law, perhaps some standard deviations from where ``E`` is lowest. So ``J`` is what is left
+without this slope. ``b`` is in units of the errors' scale, ``1 / tau``: in a cell with another ``tau`` the slope is
+``J_b tau_0 / tau_k``. (Without both, a slope of 1 moved cells with a wide ``S_k``, where effects take all of the
+errors, away from all draws.)
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ _FAR_LEFT, _FAR_RIGHT = 18, 8  # of the centre, where the law is looked at first
 _FAR_RIGHT_OF_ERRORS = 12  # where effects may take all of the errors: the law falls like their prior. Then sums cancel
 _NEGLIGIBLE = 14.0  # energies above the lowest
 _STEP = 0.02  # of a difference in lambda
+_AT_MODE = 0.1  # standard deviations of ``b``, within which a search for the lowest ``E`` ends
 _MOST_COMMON = 40  # common parameters; a cell has a matrix of them
 
 WIDE = 0.12
@@ -102,7 +105,10 @@ def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarra
 def _slopes(marginal: Marginal, at: Any, scales: np.ndarray) -> tuple[float, np.ndarray]:
     """Of ``E`` at the centre, in lambda and in ``b``: what the cells know of themselves."""
     if marginal.priors.tau_at < 0:
-        return (at(scales[0] + _STEP)[0] - at(scales[0] - _STEP)[0]) / (2 * _STEP), np.zeros(marginal.p)
+        in_b, hessian = marginal.at_centre(scales)[1], marginal.solve(scales)[2]
+        is_lowest = np.sqrt(in_b @ np.linalg.solve(hessian, in_b)) < _AT_MODE
+        slope = (at(scales[0] + _STEP)[0] - at(scales[0] - _STEP)[0]) / (2 * _STEP)
+        return slope, np.zeros(marginal.p) if is_lowest else in_b
     above, below = (marginal.at_centre(scales + step)[0] for step in (_STEP, -_STEP))
     return (above - below) / (2 * _STEP), marginal.at_centre(scales)[1]
 

@@ -277,3 +277,28 @@ def test_a_direction_that_falls_does_not_lead_scales_away():
     )
     assert np.array_equal(convex.C, np.abs(hessian))
     assert np.array_equal(convex.k, slopes)
+
+
+def beside_a_saddle():
+    """Rows whose search for a mode stops beside a saddle, under the widths of scales that it begins with."""
+    rng, n = np.random.default_rng(0), 400
+    table = {"x": rng.uniform(size=n), "z": rng.normal(size=n), "g": rng.choice(list("abcdef"), n)}
+    table["y"] = np.sin(6 * table["x"]) + 0.3 * table["z"] + rng.normal(size=n) * np.exp(0.5 * table["x"])
+    return table
+
+
+def test_curves_whose_first_centre_is_a_saddle_are_sampled():
+    """They were drawn given the scales, from a law that is none there: an error, "the proposal's ratio is NaN"."""
+    target = tunamh.regression("y ~ s(x) + z", beside_a_saddle(), family="gaussian", predictors={"scale": "~ s(z)"})
+    assert not target.modes[0].posterior.metric().positive_definite
+    posterior = tunamh.sample(target, draws=1000, rng=1, progressbar=False)
+    assert "together" in posterior.posterior.attrs["choice"]
+    assert arviz_stats.ess(posterior.posterior["sigma_s(z)_sigma"].values) > 100
+
+
+def test_beside_groups_a_centre_without_a_quadratic_is_not_taken():
+    """The second centre was where one row has a scale near zero: a LinAlgError."""
+    target = tunamh.regression(
+        "y ~ s(x) + z + (1 | g)", beside_a_saddle(), family="gaussian", predictors={"scale": "~ s(z)"}
+    )
+    assert np.isfinite(target.wide_prior.lam).all()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import NotApplicable
 from ..priors.laws import ready
 from ..priors.mixtures import ReadyMixture
 from ..priors.potential import ReadyPrior
@@ -30,6 +31,11 @@ from .sums import GroupedRows
 
 _MOST_CENTRES = 4
 _NEAR = 0.3  # of a change of log variances
+_NO_LAW = (
+    "the scales of curves (or of Ridge, Grouped) beside these groups have no law that could be found: at the "
+    "centre the rows' energies have no quadratic. Give the curve a known number of functions, bs(x, 6), or leave it "
+    "out of the further predictor."
+)
 
 
 class WidePrior(NamedTuple):
@@ -51,16 +57,34 @@ def wide_prior(base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre
     """From a centre under any of these priors."""
     announce("looking for the scales of the prior")
     start, used = base.row_layout.start, np.full(len(base._prior.mixture.start), np.inf)
+    law, before = None, centre
+    found: dict[str, np.ndarray] = {}
     for _ in range(_MOST_CENTRES):
-        law = _law(base, rows, priors, centre)
-        found = law.tables()
+        try:
+            law, found = _law_and_tables(base, rows, priors, centre)
+        except (np.linalg.LinAlgError, NotApplicable):
+            if law is None:
+                raise NotApplicable(_NO_LAW) from None
+            centre = before  # wider scales led the search to where rows have no quadratic; any centre is exact
+            break
         wide = law.lam + law.spread
         changed, used = np.abs(wide - used).max(), wide
         priors = replace(priors, common=as_wide_as(priors.common, np.exp(wide), start))
-        centre = find_centre(rows, priors, centre.at)
+        before, centre = centre, find_centre(rows, priors, centre.at)
         if changed < _NEAR:
             break
+    assert law is not None
     return WidePrior(centre, priors, law.lam, law.spread, TABLES.pack(**found))
+
+
+def _law_and_tables(
+    base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre
+) -> tuple[NestedLaw, dict[str, np.ndarray]]:
+    law = _law(base, rows, priors, centre)
+    found = law.tables()
+    if not all(np.isfinite(values).all() for values in (law.lam, law.spread, *found.values())):
+        raise np.linalg.LinAlgError
+    return law, found
 
 
 def _law(base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre) -> NestedLaw:

@@ -40,7 +40,7 @@ class ScalePrior(NamedTuple):
         return 0.5 * lam - 0.5 * (df + 1.0) * np.logaddexp(0.0, lam - np.log(df * width**2))
 
 
-def _not_negative(C: np.ndarray, k: np.ndarray, about: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def not_negative(C: np.ndarray, k: np.ndarray, about: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The quadratic ``u'Cu / 2 - k.u``, which falls in no direction: any will do for proposals.
 
     A curvature that is negative by more than rounding, of rows whose energies are not convex, says that nothing is
@@ -93,7 +93,7 @@ class NestedLaw:
         self.W, self.c = solved[:, :-1], solved[:, -1]
         C = hessian[np.ix_(u, u)] - B.T @ self.W
         best = np.zeros(len(u)) if about is None else about[u] - self.mean
-        self.C, self.k = _not_negative(0.5 * (C + C.T), moment[u] - B.T @ self.c, best)
+        self.C, self.k = not_negative(0.5 * (C + C.T), moment[u] - B.T @ self.c, best)
         self.scales = len(prior.df)
         self.lam, self.spread = np.log(prior.width**2), np.ones(self.scales)
 

@@ -33,6 +33,7 @@ from ...priors.laws import COORDINATE, laws_at, records_from
 from ...priors.mixtures import BY_SHARES, HORSESHOE, Mixture
 from ...priors.potential import ReadyPrior
 from ...proposals import Proposal, ReadyProposal, Space
+from ...proposals.nested_law import not_negative
 from ...proposals.walks import log_dilation
 from ..coordinates.base import Scale
 from ..coordinates.closed_form_prior import ReadyClosed
@@ -351,7 +352,8 @@ class GivenScalesTarget(TaylorTarget):
         """
         if scaled is not None:
             rows = Quadratic(*scaled.expansion(*rows))
-        knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=rows.moment, hessian=rows.hessian)
+        hessian, moment = not_negative(rows.hessian, rows.moment, rows.centre)
+        knobs = _KNOBS.pack(innovation=1.0, **numbers, shifted=moment, hessian=hessian)
         return _given_scales, np.append(knobs, mixture.records)
 
     @staticmethod

@@ -9,6 +9,7 @@ import pytest
 
 import tunamh
 from tunamh import FormulaError
+from tunamh.formula.curves import curves_of
 from tunamh.formula.model import FormulaModel
 from tunamh.formula.splines import penalty, raw_columns
 from tunamh.priors.smooths import WithSmooths
@@ -343,7 +344,7 @@ def test_every_class_has_a_curve_and_its_scale():
     scale = found["s(x)_sigma"].median(("chain", "draw")).values
     assert scale[0] > 3 * scale[1]
     assert posterior.sample_stats["accepted"].mean() > 0.5
-    wavy, flat = tunamh.formula.curves.curves_of(posterior)
+    wavy, flat = curves_of(posterior)
     assert (wavy.title, flat.title) == ("s(x), b", "s(x), c")
     inside = (wavy.at > 0.5) & (wavy.at < 7)
     truth = 1.5 * (np.sin(wavy.at) - np.sin(TABLE["x"]).mean())

@@ -275,7 +275,8 @@ class Target(Value):
     def precision_trace(self) -> float:
         """Return a rough value of the trace of the posterior precision.
 
-        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision; ``c_i`` is the bound of row ``i``.
+        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision. ``c_i`` is the bound of row ``i``, with
+        temper and weight (see `c`).
 
         The reason: if the model is right, the Fisher information equals the mean squared gradient, and ``c_i`` bounds
         the gradient of row ``i``.

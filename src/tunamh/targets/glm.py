@@ -322,8 +322,8 @@ class GLM(Regression):
     def dependent_columns_as_given(self) -> list[np.ndarray]:
         """Return the groups of collinear columns among the user's columns, each as an array of column numbers.
 
-        Columns whose coefficients have a proper prior are included. The exception are columns whose prior has an
-        unknown scale, such as the columns of a curve: these may be collinear with other columns.
+        Columns whose coefficients have a proper prior are included, too. Columns whose prior has an unknown scale, such
+        as the columns of a curve, are left out: tunamh allows that they are collinear with other columns.
         """
         rows, mixture = self.user_rows, self.coefficient_prior.mixture
         d = rows.design.dim

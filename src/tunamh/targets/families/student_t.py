@@ -158,10 +158,11 @@ class StudentT(ResidualFamily):
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Return a lower bound of the log-likelihood of each row that is quadratic in the linear predictor ``eta``.
+        """Return a lower bound of the log-likelihood of each row that is quadratic in the linear predictor.
 
-        With the residual ``r = y - eta`` the log-likelihood is a convex function of ``w = r^2``; the bound is its
-        tangent (in ``w``) at ``r = xi``. ``xi`` is the residual at the argument ``eta``, or 0 if this is None.
+        With the residual ``r`` (``y`` minus the linear predictor) the log-likelihood is a convex function of ``w =
+        r^2``. The bound is its tangent, a linear function of ``w``. It touches the log-likelihood where the linear
+        predictor is the argument ``eta``, or where ``r = 0`` if this is None.
         """
         n, V = self.df + 1, self.spread
         xi2 = np.zeros(y.shape) if eta is None else (y - eta) ** 2

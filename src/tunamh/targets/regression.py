@@ -53,8 +53,8 @@ class Regression(Target):
     def sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
         """Return the sums of ``terms(X, y, weight)`` over all blocks of rows, a tuple of arrays.
 
-        ``terms`` returns a tuple of arrays for one block. The blocks are added in their order, so the rounding errors do not depend
-        on the number of threads.
+        ``terms`` returns a tuple of arrays for one block. The blocks are added in their order, so the rounding errors
+        do not depend on the number of threads.
         """
         return self.observations.sums(partial(_of_rows, terms, self.temper))
 
@@ -190,7 +190,7 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """Return the same regression together with the result of `columns`, so that its copies need not compute it again.
+        """Return the same regression together with the result of `columns`: its copies need not compute it again.
 
         Samples of rows that were read together with the sample for `columns` are kept, too.
         """

@@ -131,7 +131,7 @@ class Categorical(BaseFamily):
     coefficients_per_class = True
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the class of each row as a number 0, 1, ..., and the names of the classes.
+        """Return the class of each row as a number 0, 1, ..., an array (n,), and the names of the classes, a tuple.
 
         Classes that no row has are left out.
         """

@@ -36,13 +36,13 @@ class CensoredLikelihood(OnePredictorLikelihood):
             raise first_wrong(wrong, y, "be 0 (observed), 1 (right-censored) or -1 (left-censored)", kind="codes")
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Return a rough residual for each row: 0 if its response was observed, -1 or 1 if it is censored."""
+        """Return a rough residual for each row, an array (n,): 0 if it was observed, -1 or 1 if it is censored."""
         return y.astype(float)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
+        """Return two boolean arrays (n,): does the energy of a row grow without limit as ``eta`` goes to +/- infinity?
 
-        ``eta`` is the linear predictor. The result is two boolean arrays, the first for +infinity. If the response was
+        ``eta`` is the linear predictor. The first array is for +infinity, the second for -infinity. If the response was
         observed, both values are True; a right-censored row has False and True, a left-censored row True and False.
         """
         return y <= 0, y >= 0

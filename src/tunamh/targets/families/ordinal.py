@@ -127,7 +127,10 @@ class Ordinal(BaseFamily):
             raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the category of each row as a number, and the names of the categories from low to high."""
+        """Return the category of each row as a number, an array (n,), and the names of the categories.
+
+        The names are in the order of the categories, from low to high.
+        """
         if not found.ordered:
             listed = ", ".join(map(repr, found.levels[:3])) + ", ..." * (len(found.levels) > 3)
             raise TypeError(

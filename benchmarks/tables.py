@@ -647,10 +647,10 @@ def living_data() -> str:
         f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB; the files take {report['data_bytes'] / 1e6:,.0f} MB. "
         'The next table shows sequences of nightly runs.\n"A row was read": how often on average; this includes the '
         'rows that the chains read.\n"Eight" and "four": the centre moved if a step read more than so many rows. '
-        "With eight and small files, the cache does not have enough rows for the chains.\nOn some days we also fitted all rows "
-        "without a cache. A z score is the difference between the two means, or standard\ndeviations, of a "
-        "coefficient, in Monte Carlo standard errors. The last columns have the largest absolute z score, and\nthe "
-        "p-value of a chi-squared test of all z scores."
+        "With eight and small files,\nthe cache does not have enough rows for the chains.\nOn some days we also "
+        "fitted all rows without a cache. A z score is the difference between the two means, or standard\n"
+        "deviations, of a coefficient, in Monte Carlo standard errors. The last columns have the largest absolute z "
+        "score, and\nthe p-value of a chi-squared test of all z scores."
     )
     columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
     columns += ["p of chi-squared"]

@@ -228,19 +228,25 @@ class GammaWithShape(MultiPredictorLikelihood):
         check_positive(y)
 
     def _terms(self, eta, y):
-        """``v``, ``g'`` and ``g`` of ``f = w g(eta)``."""
+        """Return three arrays (n,): ``v``, ``g'`` and ``g`` of ``f = w g(eta)``."""
         away = eta - np.log(y)
         return np.exp(-away), -np.expm1(-away), np.expm1(-away) + away + (1.0 - self.centred)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``f = w g``: every derivative in ``a`` is itself, and ``g' = 1 - v``, ``g'' = v``, ``g''' = -v``."""
+        """Return the three derivatives of ``f = w g``.
+
+        Every derivative in ``a`` is itself, and ``g' = 1 - v``, ``g'' = v``, ``g''' = -v``.
+        """
         w = np.exp(eta[1])
         v, slope, g = self._terms(eta[0], y)
         gradient = np.array([w * slope, w * g])
         return gradient, symmetric(w * v, w * slope, w * g), symmetric(-w * v, w * v, w * slope, w * g)
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Exact: ``w`` is largest at its end, ``v`` and ``g'`` are monotone, and ``g >= 0`` is convex."""
+        """Return bounds (K, K, K, n) of the third derivatives.
+
+        Exact: ``w`` is largest at its end, ``v`` and ``g'`` are monotone, and ``g >= 0`` is convex.
+        """
         best = np.zeros((4, y.size))
         with np.errstate(all="ignore"):
             w = np.exp(ranges(eta[1], radii[1])[1])

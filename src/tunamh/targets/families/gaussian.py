@@ -176,7 +176,7 @@ class GaussianWithScale(MultiPredictorLikelihood):
     rise = _rise_with_scale
 
     def check(self, y: np.ndarray) -> None:
-        """All real numbers are good."""
+        """Do nothing: every real number is an allowed response."""
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         w, r = np.exp(-2 * eta[1]), y - eta[0]
@@ -185,7 +185,10 @@ class GaussianWithScale(MultiPredictorLikelihood):
         return gradient, hessian, symmetric(np.zeros_like(w), -2 * w, -4 * r * w, -4 * r * r * w)
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Exact: at the smallest ``s`` and the largest residual."""
+        """Return bounds (K, K, K, n) of the third derivatives.
+
+        Exact: at the smallest ``s`` and the largest residual.
+        """
         best = np.zeros((4, y.size))
         with np.errstate(over="ignore"):
             w = np.exp(-2 * ranges(eta[1], radii[1])[0])

@@ -173,7 +173,11 @@ class NegativeBinomialWithDispersion(OfCounts, MultiPredictorLikelihood):
     rise = _rise_with_dispersion
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """From those in ``z`` and ``lambda``, in which every derivative in ``lambda`` of ``r S(z)`` is itself."""
+        """Return the three derivatives.
+
+        They are computed from those in ``z`` and ``lambda``, in which every derivative in ``lambda`` of ``r S(z)`` is
+        itself.
+        """
         z, r = eta[0] - eta[1], np.exp(eta[1])
         p, q = sigmoids(z)
         u, S = p * q, np.logaddexp(0.0, z)
@@ -184,7 +188,9 @@ class NegativeBinomialWithDispersion(OfCounts, MultiPredictorLikelihood):
         return gradient, hessian, symmetric(*_binomial_thirds(p, q, S, r, y))
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Exact over ``|z' - z| <= radii_eta + radii_lambda`` and ``|lambda' - lambda| <= radii_lambda``.
+        """Return bounds (K, K, K, n) of the third derivatives.
+
+        They are exact over ``|z' - z| <= radii_eta + radii_lambda`` and ``|lambda' - lambda| <= radii_lambda``.
 
         All four third derivatives are linear in ``r``, hence largest at an end of its range. Given ``r``, the first is
         ``(r+y) S'''``, critical where ``u = p(1-p) = 1/6``; the next two are polynomials of degree 3 in ``p``, critical

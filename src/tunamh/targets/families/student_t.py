@@ -127,7 +127,7 @@ class StudentT(ResidualFamily):
         return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._third_at(_NEAR_PEAK))
 
     def _third_at(self, t: float) -> float:
-        """``|f'''|`` at ``r = t sqrt(V)``."""
+        """Return ``|f'''|`` at the residual ``r = t sqrt(V)``, a number."""
         return (self.df + 1) / self.spread**1.5 * abs(2 * t * (3 - t * t) / (1 + t * t) ** 3)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
@@ -243,7 +243,7 @@ class StudentTWithDf(MultiPredictorLikelihood):
     rise = _rise_with_df
 
     def check(self, y: np.ndarray) -> None:
-        """Every response is as good as another."""
+        """Do nothing: every real number is an allowed response."""
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """With ``a = q^2 / (nu + q^2)`` and ``l = log(1 + q^2/nu)``; derivatives in kappa of ``a`` are ``-a (1-a)``."""
@@ -257,7 +257,9 @@ class StudentTWithDf(MultiPredictorLikelihood):
         return gradient, symmetric(second, mixed, last), symmetric(*_student_thirds(q / np.sqrt(nu), nu))
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Exact over the ranges of ``t = |q| / sqrt(nu)`` and of ``nu``, each by itself.
+        """Return bounds (K, K, K, n) of the third derivatives.
+
+        They are exact over the ranges of ``t = |q| / sqrt(nu)`` and of ``nu``, each by itself.
 
         With ``x = t^2``, ``a = x/(1+x)`` and ``e = 1/nu``:
 

@@ -96,7 +96,7 @@ def test_the_stated_error_is_that_of_the_answer(result, question, small_samples,
 
 @pytest.mark.parametrize("question", NEW)
 @pytest.mark.parametrize(
-    "name", ["logistic, groups", "crossed counts", pytest.param("categorical, groups", marks=pytest.mark.slow)]
+    "name", ["logistic, groups", "crossed counts", pytest.param("categorical, groups", marks=pytest.mark.long)]
 )
 def test_means_over_new_groups_need_one_pass(name, question, small_samples, monkeypatch):
     """To evaluate all rows would take integrals over new effects for every row and draw."""

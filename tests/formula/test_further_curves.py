@@ -95,7 +95,7 @@ def test_what_follows_from_a_result(of_scale, tmp_path):
     tunamh.report(posterior, tmp_path / "report.html")
     assert "the change of the linear predictor of scale" in (tmp_path / "report.html").read_text()
     assert np.isfinite(tunamh.loo(posterior, TABLE, rows=100, rng=1).elpd)
-    with pytest.raises(tunamh.NotApplicable, match="evidence is not offered for priors with unknown scales"):
+    with pytest.raises(tunamh.NotApplicable, match="evidence is not offered for curves in a further predictor"):
         tunamh.evidence(tunamh.regression("y ~ z", TABLE, predictors={"scale": "~ s(x)"}, prior=Normal(scale=2)))
 
 

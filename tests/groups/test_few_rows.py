@@ -85,8 +85,8 @@ def test_a_search_that_went_astray_is_made_again(monkeypatch):
     right = wine(1).centre
     honest, calls = sound.find_centre, []
 
-    def astray(rows, priors, start):
-        found = honest(rows, priors, start)
+    def astray(rows, priors, start, *effects):
+        found = honest(rows, priors, start, *effects)
         calls.append(start)
         vanished = [np.full_like(scales, -25.0) for scales in found.scales]
         return found._replace(scales=vanished) if len(calls) == 1 else found

@@ -450,8 +450,8 @@ _NO_PASSES = "The time of the passes is not included."
 def rows_from_disk() -> str:
     """Time, rows and memory as the number of rows on disk grows; steps from a pool and in memory."""
     report = results("rows_from_disk")
-    columns = ["rows", "file", "reading alone", "a map for the mode", "bounds of all rows", "gathering, and the audit"]
-    columns += ["maps", "a map over reading", "in all", "sampling", "effective draws", "rows gathered", "peak memory"]
+    columns = ["rows", "file", "reading alone", "a map for the mode", "bounds of all rows", "gathering and checking"]
+    columns += ["maps", "mean map / reading", "in all", "sampling", "effective draws", "rows gathered", "peak memory"]
     rows = []
     for found in report["sizes"]:
         maps = found["maps, s"]
@@ -590,7 +590,8 @@ def evidence_coverage() -> str:
 
 def evidence_of_scales_coverage() -> str:
     report = results("evidence_of_scales_coverage")
-    columns = ["100 seeds, beside quadrature", "stated error", "sd of error / stated error", "within 2", "acceptance"]
+    columns = ["100 seeds, compared with quadrature", "reported standard error"]
+    columns += ["sd of the errors / reported standard error", "errors within 2 standard errors", "acceptance"]
     rows = [
         [
             one["model"],
@@ -606,7 +607,7 @@ def evidence_of_scales_coverage() -> str:
 
 def evidence_of_scales_cost() -> str:
     report = results("evidence_of_scales_cost")
-    columns = ["", "model", "fit", "evidence", "its error", "rows that a proposal reads"]
+    columns = ["", "model", "fit", "evidence", "standard error of the evidence", "rows that a proposal reads"]
     rows = [
         [
             one["data"],
@@ -624,7 +625,8 @@ def evidence_of_scales_cost() -> str:
 
 def true_model_first() -> str:
     report = results("evidence_choice")
-    columns = ["true model (40 data sets of 1,500 rows)", "first in the table", "another one called better"]
+    columns = ["true model (40 data sets of 1,500 rows)", "the true model is first in the table"]
+    columns += ["the wrong model is called better"]
     rows = [[one["true"], f"{one['first']:.0%}", f"{one['wrong_and_clear']:.0%}"] for one in report["rows"]]
     return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
@@ -643,9 +645,12 @@ def living_data() -> str:
     )
     whole = (
         f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB; the files take {report['data_bytes'] / 1e6:,.0f} MB. "
-        "The next table shows sequences of nightly runs, and how often a row was read on average, the rows that the "
-        'chains\nread included. ("Eight" and "four": the centre moved if a step read more than so many rows. With '
-        "eight and small files,\nthe cache does not have enough rows for the chains.)"
+        'The next table shows sequences of nightly runs.\n"A row was read": how often on average; this includes the '
+        'rows that the chains read.\n"Eight" and "four": the centre moved if a step read more than so many rows. '
+        "With eight and small files,\nthe cache does not have enough rows for the chains.\nOn some days we also "
+        "fitted all rows without a cache. A z score is the difference between the two means, or standard\n"
+        "deviations, of a coefficient, in Monte Carlo standard errors. The last columns have the largest absolute z "
+        "score, and\nthe p-value of a chi-squared test of all z scores."
     )
     columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
     columns += ["p of chi-squared"]
@@ -658,7 +663,7 @@ def living_data() -> str:
             f"{one['kept']} nights",
             f"{one['moves']} times",
             f"{one['read_per_row']:.1f} times",
-            f"{one['z_numbers']} of {one['z_days']} days",
+            f"{one['z_numbers']} ({one['z_days']} {'day' if one['z_days'] == 1 else 'days'})",
             f"{one['z_largest']:.1f}",
             f"{one['z_p']:.2f}",
         ]

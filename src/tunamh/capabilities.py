@@ -28,7 +28,7 @@ class Modelled(Protocol):
 
     @abstractmethod
     def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Any:
-        """The target as compiled code sees it."""
+        """Return the target in the form that compiled code reads."""
 
 
 class Expandable(Protocol):
@@ -36,13 +36,13 @@ class Expandable(Protocol):
 
     @abstractmethod
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Energy, gradient and Hessian of the data at ``theta``."""
+        """Return the sum of the energies of all rows at ``theta``, its gradient (d,) and its Hessian (d, d)."""
 
     @abstractmethod
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> Any:
-        """The same posterior with a Taylor polynomial of the energies in the offset."""
+        """Return a target with the same posterior: it has the Taylor parts of all energies as one polynomial."""
 
 
 class Examined(Expandable, Protocol):
@@ -51,46 +51,46 @@ class Examined(Expandable, Protocol):
     @property
     @abstractmethod
     def modes(self) -> list[Mode]:
-        """The modes that matter, by their share of the posterior."""
+        """Return a list of the modes that have a relevant share of the posterior probability, the largest first."""
 
     @property
     @abstractmethod
     def chain_names(self) -> list[str]:
-        """The parameters' names in the order in which they are walked."""
+        """Return the names of the parameters, a list, in the order in which a chain has them."""
 
     @property
     @abstractmethod
     def convex(self) -> bool:
-        """Whether the energy is, so that there is one mode at most."""
+        """Return True if the energy of every row is convex. Then there is at most one mode."""
 
     @property
     @abstractmethod
     def mixed_prior(self) -> Any:
-        """The same posterior with a prior that is Gaussian given scales, where that is the better one; else None."""
+        """Return a target with the same posterior whose prior is normal given unknown scales; None if not useful."""
 
     @abstractmethod
     def highest_order(self) -> int:
-        """The highest order of expansion whose remainder is bounded in every row; 0 where none is."""
+        """Return the highest order of a Taylor expansion whose remainder is bounded in every row; otherwise 0."""
 
     @abstractmethod
     def dependent_columns(self) -> list[np.ndarray]:
-        """Groups of parameters that the data do not tell apart."""
+        """Return a list of groups of collinear columns; each group is an array of column numbers."""
 
     @abstractmethod
     def separating_direction(self) -> np.ndarray | None:
-        """A direction along which the energy never rises; None where there is a posterior."""
+        """Return a direction (d,) in which the energy of no row ever rises; None if there is no such direction."""
 
     @abstractmethod
     def names_along(self, direction: np.ndarray) -> list[str]:
-        """The parameters that a direction is made of, in the order of the columns."""
+        """Return a list of names: of the parameters that change most in this ``direction`` (d,)."""
 
     @abstractmethod
     def proved_proper(self, expanded: Any, away: float) -> bool:
-        """Whether what is known at an expansion proves that there is a posterior."""
+        """Return True if the Taylor expansion ``expanded`` proves that the posterior is proper."""
 
     @abstractmethod
     def model_warnings(self) -> list[str]:
-        """What a person should be told of the model before it is sampled."""
+        """Return warnings about the model, a list of sentences."""
 
 
 class Kept(Protocol):
@@ -99,7 +99,7 @@ class Kept(Protocol):
     @property
     @abstractmethod
     def kept(self) -> Any:
-        """The expansion, the mode and how they came about; None where nothing is known."""
+        """Return the expansion, the mode and how they were found; None if nothing is known."""
 
 
 class Normalised(Protocol):
@@ -107,11 +107,11 @@ class Normalised(Protocol):
 
     @abstractmethod
     def refuse_without_constants(self) -> None:
-        """Raise if a prior is improper, or if a constant is not known."""
+        """Raise an error if a prior is improper, or if a normalising constant is not known."""
 
     @abstractmethod
     def log_joint(self, point: np.ndarray) -> float:
-        """Log likelihood of all rows plus log density of the prior, at the coordinates that chains walk."""
+        """Return the log likelihood of all rows plus the log prior density, at a point in the chain's coordinates."""
 
 
 class Repeating(Protocol):
@@ -119,7 +119,7 @@ class Repeating(Protocol):
 
     @abstractmethod
     def distinct(self) -> Target | None:
-        """The same posterior on the rows that differ; None where hardly any row repeats."""
+        """Return a target with the same posterior, in which equal rows are one row; None if few rows are equal."""
 
 
 class LowerBounded(Protocol):
@@ -127,11 +127,11 @@ class LowerBounded(Protocol):
 
     @abstractmethod
     def best_mode(self) -> Mode:
-        """The mode with the largest share of the posterior."""
+        """Return the mode that has the largest share of the posterior probability."""
 
     @abstractmethod
     def firefly(self, centre: np.ndarray | None) -> Target:
-        """The same posterior around lower bounds that are tight at ``centre``."""
+        """Return a target with the same posterior, and lower bounds that are exact at ``centre``."""
 
 
 class GloballyBounded(Protocol):
@@ -151,7 +151,7 @@ class Whitenable(Protocol):
 
     @abstractmethod
     def whitened(self) -> Target:
-        """The same posterior for chains that walk there."""
+        """Return a target with the same posterior, whose chains use these coordinates."""
 
 
 class Approximated(Protocol):
@@ -159,7 +159,7 @@ class Approximated(Protocol):
 
     @abstractmethod
     def laplace_gaussian(self) -> tuple[Any, Any]:
-        """Laplace's law, or None, and the target whose parameters it is a law of."""
+        """Return a pair: Laplace's approximation, or None, and the target whose parameters it describes."""
 
 
 class Separable(Protocol):
@@ -167,7 +167,7 @@ class Separable(Protocol):
 
     @abstractmethod
     def on_columns(self, which: np.ndarray) -> Any:
-        """The regression on some of its columns, under a flat prior."""
+        """Return the regression on those columns for which the mask ``which`` is True, with a flat prior."""
 
 
 class Preparing(Protocol):
@@ -175,7 +175,7 @@ class Preparing(Protocol):
 
     @abstractmethod
     def prepare(self, target: Any) -> Any:
-        """The same posterior in that form: around lower bounds, or in other coordinates."""
+        """Return the same posterior in that form: with lower bounds, or in other coordinates."""
 
 
 class Deciding(Protocol):
@@ -184,8 +184,8 @@ class Deciding(Protocol):
     @property
     @abstractmethod
     def exact(self) -> bool:
-        """Whether the posterior is the law of its chain."""
+        """Return True if the posterior is the stationary distribution of the chain."""
 
     @abstractmethod
     def bind(self, target: Any) -> Any:
-        """The test made ready for a target."""
+        """Return the test in the form that chains of ``target`` use."""

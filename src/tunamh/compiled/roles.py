@@ -168,8 +168,9 @@ class Decision(NamedTuple):
     number of rows that the test evaluated; ``full`` is True if it read all rows. ``worst`` is the largest ratio
     ``|rise_i| / (c_i M)`` among these rows: the energy change of row ``i`` divided by its bound. ``move_bound`` is the
     sum ``C M`` of the bounds of all rows. Both are NaN if the test uses no bounds. ``report`` is a number that the test
-    may report (`ReadyTest`); otherwise NaN. ``fault`` is `NO_FAULT`, or the number of the row or of the error that
-    Python must raise.
+    may report (`ReadyTest`); otherwise NaN. ``fault`` is `NO_FAULT` (-1) if there is no error. A number of 0 or
+    more is the number of a row: the energy of this row is not finite, or it exceeds its bound. The other negative
+    numbers stand for other errors that Python must raise; for example, -2 means that the ratio is NaN.
     """
 
     accepted: bool

@@ -216,7 +216,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def learned(self) -> LearnedLaw | None:
-        """Return a normal approximation of the common parameters and the scales, learned from moves of the effects.
+        """Return a normal approximation of the common parameters and the scales, learned from draws of effects.
 
         The common parameters are the coefficients and the parameters of the family. Section 5q of docs/spec-groups.md
         has the method. The result is None if Laplace's approximation is used instead.
@@ -243,11 +243,11 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def wide_prior(self) -> WidePrior:
-        """Return what the sampler needs if the prior of the coefficients has unknown scales (as for curves).
+        """Return a `WidePrior`, which the sampler needs if the prior of the coefficients has unknown scales.
 
-        The result has the centre of the Taylor expansions, the prior with its scales fixed at large values, and the
-        means and standard deviations of the logarithms of the prior variances. New scales are proposed from these means
-        and standard deviations.
+        Models with curves are an example. The result has the centre of the Taylor expansions, the prior with its scales
+        fixed at large values, and the means and standard deviations of the logarithms of the prior variances. New
+        scales are proposed from these means and standard deviations.
         """
         return wide_prior(self.base, self.grouped, self.given_priors, self._first_centre)
 
@@ -299,7 +299,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def factors(self) -> list[Any]:
-        """Return a list with one entry for each factor. An entry has the numbers that a sweep reads, each with a name.
+        """Return a list with one entry for each factor: the numbers that a sweep over its groups reads, with names.
 
         A sweep updates all parameters and all group effects once. One of these numbers is, for example, the approximate
         mode of an effect.
@@ -391,7 +391,7 @@ class MixedModel(GroupedParameters):
         return law, SharedParameters(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Draw a random initial state, more spread out than the posterior.
+        """Return a random initial state, an array, from a distribution that is wider than the posterior.
 
         The common parameters and the logarithms of the scales are normal around the centre (the approximate mode), with
         twice the standard deviations of the Gaussian approximation. The initial logarithm of a scale differs from the

@@ -32,7 +32,7 @@ def loo(
     posterior : DataTree
         The result of a target made by `tunamh.regression`.
     data : table
-        The data of the fit: a data frame, or rows in files (`tunamh.open_rows`). Rows with missing values are left out.
+        The data of the fit: a data frame, or rows in files (`tunamh.open_rows`). Rows with missing values are dropped.
     rows : int
         Size of the random subsample.
     draws : int, optional
@@ -62,8 +62,8 @@ def loo(
     by ``w``, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
 
     If a row's group has up to 10 rows, its effects in the main predictor are integrated out, given the
-    other rows of the group (Merkle, Furr and Rabe-Hesketh 2019). For this, the data are read a second time if not all
-    rows are left out.
+    other rows of the group (Merkle, Furr and Rabe-Hesketh 2019). For this, the data are read a second time if they
+    have more than ``rows`` rows.
     """
     fitted = Fitted.open(posterior, draws, family, by_chain=True)
     size = whole_number("rows", rows, 1)

@@ -62,7 +62,7 @@ class ReadyPrior(ABC):
     def proper(self) -> bool:
         """Return True if no coordinate has a flat prior. Then the posterior is proper for any data.
 
-        tunamh cannot check this for your own prior function.
+        For a prior that is your own function the result is always True: tunamh cannot check whether it is proper.
         """
         return not self.flat.any()
 

@@ -104,7 +104,10 @@ class LaplaceApproximation:
         return xarray.DataTree.from_dict({"posterior": posterior})
 
     def summary(self, **settings: Any) -> Any:
-        """Return `tunamh.summary` of 4000 draws with a fixed seed. Every parameter is marked as inexact."""
+        """Return `tunamh.summary` of 4000 draws from the approximation, made with a fixed seed.
+
+        Every parameter is marked as inexact. ``settings`` are passed to `tunamh.summary`.
+        """
         return summary(self.sample(rng=0), **settings)
 
     def __repr__(self) -> str:

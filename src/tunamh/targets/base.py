@@ -39,24 +39,24 @@ class Expansion(NamedTuple):
     frame: Frame | None = None
 
     def plus(self, prior: PriorExpansion) -> Expansion:
-        """With the prior's expansion at the same point added."""
+        """Return the sum of this expansion and of the expansion of the prior's energy at the same point."""
         curvature = prior.hessian if self.frame is None else self.frame.of_form(prior.hessian)
         return self._replace(
             energy=self.energy + prior.energy, gradient=self.gradient + prior.gradient, hessian=self.hessian + curvature
         )
 
     def metric(self) -> Metric:
-        """Of the Hessian, in the parameters' own coordinates."""
+        """Return the `Metric` of the Hessian, in the coordinates of the parameters."""
         return metric(self.hessian, self.frame)
 
     @property
     def plain_hessian(self) -> np.ndarray:
-        """The Hessian in the parameters' own coordinates."""
+        """Return the Hessian in the coordinates of the parameters, an array (d, d)."""
         return self.hessian if self.frame is None else self.frame.inverse.T @ self.hessian @ self.frame.inverse
 
     @property
     def width(self) -> np.ndarray:
-        """One over the root of the curvature of each coordinate by itself; infinite where there is none."""
+        """Return an array (d,): one over the root of each coordinate's curvature; infinite if it is not positive."""
         curvature = np.diag(self.plain_hessian)
         return np.divide(1.0, np.sqrt(np.abs(curvature)), out=np.full(len(curvature), np.inf), where=curvature > 0)
 
@@ -118,7 +118,7 @@ class Target(Value):
 
     @property
     def seen_responses(self) -> SeenResponses | None:
-        """Return a subsample of the responses, for the group ``observed_data`` of results.
+        """Return a subsample of the responses, which results keep in the group ``observed_data``.
 
         The result is None if the rows are not in memory.
         """
@@ -205,7 +205,9 @@ class Target(Value):
 
     @property
     def rows(self) -> np.ndarray:
-        """Return the packed rows: the array of rows that compiled code reads. It is made when first needed."""
+        """Return the packed rows, an array with one line per row: all numbers that compiled code reads of the row.
+
+        The array is made when it is first needed."""
         rows = self._packed
         if isinstance(rows, GatheredRows):
             raise NotApplicable(
@@ -216,9 +218,9 @@ class Target(Value):
 
     @property
     def gathered(self) -> GatheredRows | None:
-        """Return the gathered rows, if the packed rows do not fit into memory; otherwise None.
+        """Return the rows that each chain will draw next, if not all rows fit into memory; otherwise None.
 
-        Gathered rows are the rows that each chain will draw next, read from the source in one pass.
+        They are read from the source in one pass (*gathered*).
         """
         return self._packed if isinstance(self._packed, GatheredRows) else None
 
@@ -244,17 +246,17 @@ class Target(Value):
 
     @property
     def c(self) -> np.ndarray:
-        """Return the bound ``c_i`` of each row: ``|U_i(b) - U_i(a)| <= c_i M(a, b)`` for all ``a`` and ``b``.
+        """Return an array (N,), the bound ``c_i`` of each row.
 
-        ``a`` and ``b`` are parameter vectors, and ``M`` is the distance of two parameter vectors that the target uses,
-        such as the Euclidean distance. ``U_i`` is the energy (negative log-likelihood) of row ``i``, with temper and
-        weight.
+        The bound is a number with ``|U_i(b) - U_i(a)| <= c_i M(a, b)`` for all parameter vectors ``a`` and ``b``.
+        ``M`` is the distance of two parameter vectors that the target uses, such as the Euclidean distance. ``U_i`` is
+        the energy (negative log-likelihood) of row ``i``, with temper and weight.
         """
         return self.rows[:, self._bound_column]
 
     @cached_property
     def total_bound(self) -> float:
-        """Return ``C``, the sum of the bounds ``c_i`` of all rows (see `c`)."""
+        """Return the number ``C``, the sum of the bounds ``c_i`` of all rows (see `c`)."""
         if self.gathered is not None:
             return self.gathered.total
         with np.errstate(over="ignore"):  # infinity is allowed: such a target serves tests without bounds
@@ -262,7 +264,7 @@ class Target(Value):
 
     @cached_property
     def supply(self) -> Supply:
-        """Return the object that draws rows at random, row ``i`` with probability ``c_i / C``.
+        """Return the object that draws rows at random: row ``i`` has the probability ``c_i / C``.
 
         ``c_i`` is the bound of row ``i``, and ``C`` is the sum of all bounds. If rows are not all in memory, each chain
         has its own supply.
@@ -275,7 +277,8 @@ class Target(Value):
     def precision_trace(self) -> float:
         """Return a rough value of the trace of the posterior precision.
 
-        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision; ``c_i`` is the bound of row ``i``.
+        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision. ``c_i`` is the bound of row ``i``, with
+        temper and weight (see `c`).
 
         The reason: if the model is right, the Fisher information equals the mean squared gradient, and ``c_i`` bounds
         the gradient of row ``i``.
@@ -317,7 +320,7 @@ class Target(Value):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return a short hash of the data.
+        """Return a short hash of the data, a text.
 
         It is computed from the shape, from the sum of the bounds, and from up to 1000 rows spread over the data.
         """
@@ -330,10 +333,11 @@ class Target(Value):
         """Raise an error if the user's arrays changed after the target was made."""
 
     def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
-        """Return the target in the form that compiled code reads. Each chain has its own copy with its own work space.
+        """Return a `Model`: the target in the form that compiled code reads.
 
-        If the rows are read in advance for each chain, ``rows`` are those of this chain, and ``elsewhere`` is the
-        address of a function that makes passes over all rows. By default, all rows are in memory.
+        Each chain has its own copy with its own temporary arrays. If the rows are read in advance for each chain,
+        ``rows`` are those of this chain, and ``elsewhere`` is the address of a function that makes passes over all
+        rows. By default, all rows are in memory.
         """
         parts = self.parts
         if self._prior.mixture is not None and self.mixture is None:
@@ -365,36 +369,36 @@ class Target(Value):
         )
 
     def to_user(self, points: np.ndarray) -> np.ndarray:
-        """Convert points (..., d) from the chain's coordinates to the user's parameters.
+        """Return the user's parameters (..., d) at points (..., d), which are in the chain's coordinates.
 
         A chain may use other coordinates than the user, such as the inverse of a scale.
         """
         return points
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
-        """Convert one point from the user's parameters to the chain's coordinates, which `to_user` converts back."""
+        """Return the chain's coordinates (d,) of one point (d,) of user's parameters; the inverse of `to_user`."""
         return point
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
-        """Return the names of the variables in results, in their order, each with the labels of its elements.
+        """Return a list with a pair for each variable of the results: its name, and the labels of its elements.
 
         The labels are None if the variable is a single number.
         """
         return [("theta", self.names)]
 
     def remarks(self) -> list[str]:
-        """Return the messages that `sample` prints before it starts. They are not warnings."""
+        """Return the messages that `sample` prints before it starts, a list of sentences. They are not warnings."""
         return []
 
     @property
     def recorded(self) -> list[str]:
-        """Return the names of the numbers that a chain keeps for each draw: parameters and other parts of its state."""
+        """Return the names of the numbers that a chain keeps for each draw: a list of parts of its state."""
         return self.names
 
     @property
     def reported(self) -> list[str]:
-        """Return the names of the user's parameters, as in `tunamh.summary`.
+        """Return the names of the user's parameters, a list, as in `tunamh.summary`.
 
         There is one name for each number that `to_user` returns.
         """
@@ -405,26 +409,28 @@ class Target(Value):
         ]
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        """Return the state of a chain whose parameters are ``theta``."""
+        """Return the state (an array) of a chain whose parameters are ``theta``."""
         return theta.copy()
 
     def search_starts(self) -> list[np.ndarray]:
-        """Return initial values for the search for a mode. The search starts from the one with the lowest energy."""
+        """Return a list of points (d,), from which the search for a mode may start.
+
+        It starts from the point with the highest posterior density."""
         return [self._prior.mean.copy()]
 
     def candidates(self) -> np.ndarray:
-        """Return points (k, d) near the modes that were found on a sample of the rows.
+        """Return an array (k, d) of points near the modes that were found on a sample of the rows.
 
         The array is empty (k = 0) if there is at most one mode, or if no search was made.
         """
         return np.empty((0, self.dim))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Return points (k, d) near modes that the search may have missed when it found the mode ``known``."""
+        """Return an array (k, d) of points near modes that the search may have missed, besides the mode ``known``."""
         return np.empty((0, self.dim))
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
-        """Return the energy (minus log density) of the posterior at each of the points (k, d), including the prior."""
+        """Return an array (k,): minus the log posterior density, up to a constant, at each of the points (k, d)."""
         data = np.array([self.expansion(point).energy for point in points])  # type: ignore[attr-defined]
         return data + self._prior_energies_at(points)
 
@@ -440,15 +446,15 @@ class Target(Value):
         return iter(())
 
     def supported_point(self) -> np.ndarray | None:
-        """Return a point at which the posterior density is positive; None if no such point is known."""
+        """Return a point (d,) at which the posterior density is positive; None if no such point is known."""
         return None
 
     def nearest(self, theta: np.ndarray) -> np.ndarray:
-        """Return the point closest to ``theta`` at which the posterior density is positive."""
+        """Return the point (d,) closest to ``theta`` at which the posterior density is positive."""
         return theta
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Draw a random initial state of a chain, from the standard normal distribution.
+        """Return a random initial state of a chain, an array, from the standard normal distribution.
 
         Other targets, such as regressions, use another distribution. `sample` calls this method for each chain if the
         user does not set ``init``. ``rng`` is a random generator, and ``chain`` is the number of the chain.

@@ -135,7 +135,7 @@ class EnergyTarget(Target):
         return super().state_at(theta)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Return the sum of the energies of all rows at ``theta``, with its gradient and Hessian.
+        """Return the sum of the energies of all rows at ``theta``, its gradient (d,) and its Hessian (d, d).
 
         Without a user's Hessian, differences of gradients are used.
         """
@@ -163,7 +163,7 @@ class EnergyTarget(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Return a target with the same posterior, in which the Taylor expansion of all energies is one polynomial.
+        """Return a `TaylorTarget` with the same posterior: it has the Taylor parts of all energies as one polynomial.
 
         ``at_centre`` has the energy, the gradient and the Hessian of all rows at ``centre``; the other arguments are
         those of `Taylor`. Section 5a of docs/spec.md has the bounds of the remainders.

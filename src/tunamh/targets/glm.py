@@ -200,7 +200,7 @@ class GLM(Regression):
     """The prior of the coefficients and of the columns of further predictors, where curves of these have scales."""
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
-        """Return all compiled functions that a chain of this regression needs.
+        """Return a `Parts`: all compiled functions that a chain of this regression needs.
 
         They are the arguments, and the compiled functions that belong to the family and to the columns. For given rows,
         ``differences`` computes energy differences, ``energies`` computes energies, and ``scales`` computes the sizes
@@ -225,9 +225,9 @@ class GLM(Regression):
         return self._with(formula=formula, kept_rows=kept_rows)
 
     def with_kept(self, kept: KeptExpansion) -> Self:
-        """Return the same regression with a Taylor expansion and a mode that are already known.
+        """Return the same regression together with ``kept``: a Taylor expansion and a mode that are known.
 
-        ``kept`` contains them. Such a regression needs no set-up.
+        Such a regression needs no set-up.
         """
         return self._with(kept=kept)
 
@@ -302,7 +302,7 @@ class GLM(Regression):
 
     @property
     def walks_linearly(self) -> bool:  # type: ignore[override]
-        """True if the map from the chain's coordinates to the user's parameters (`to_user`) is linear."""
+        """Return True if the map from the chain's coordinates to the user's parameters (`to_user`) is linear."""
         return self.row_layout.form is None or self.row_layout.form.linear
 
     @property
@@ -313,17 +313,17 @@ class GLM(Regression):
         return [("theta", list(self.row_layout.names)), *extras]
 
     def dependent_columns(self) -> list[np.ndarray]:
-        """Return the groups of collinear columns, each as an array of column numbers.
+        """Return a list of groups of collinear columns; each group is an array of column numbers.
 
         Columns whose coefficients have a proper prior are left out.
         """
         return dependent_columns(self)
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
-        """Return the groups of collinear columns among the user's columns, each as an array of column numbers.
+        """Return a list of groups of collinear columns among the user's columns, each an array of column numbers.
 
-        Columns whose coefficients have a proper prior are included. The exception are columns whose prior has an
-        unknown scale, such as the columns of a curve: these may be collinear with other columns.
+        Columns whose coefficients have a proper prior are included, too. Columns whose prior has an unknown scale, such
+        as the columns of a curve, are left out: tunamh allows that they are collinear with other columns.
         """
         rows, mixture = self.user_rows, self.coefficient_prior.mixture
         d = rows.design.dim
@@ -356,7 +356,7 @@ class GLM(Regression):
         return separating_direction(self)
 
     def names_along(self, direction: np.ndarray) -> list[str]:
-        """Return the names of those columns whose coefficients change most in this ``direction`` (d,)."""
+        """Return a list of names: of the columns whose coefficients change most in this ``direction`` (d,)."""
         return names_along(self, direction)
 
     def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
@@ -381,7 +381,7 @@ class GLM(Regression):
         refuse_without_density(self)
 
     def log_joint(self, point: np.ndarray) -> float:
-        """Return the log likelihood of all rows plus the log prior density, with all constants.
+        """Return a number: the log likelihood of all rows plus the log prior density, with all constants.
 
         ``point`` is in the chain's coordinates (see `to_user`), and the prior density is the density of these
         coordinates.
@@ -397,16 +397,16 @@ class GLM(Regression):
 
     @property
     def convex(self) -> bool:
-        """True if the energy of every row is a convex function of its linear predictors.
+        """Return True if the energy of every row is a convex function of its linear predictors.
 
         For your own family it is False unless you set ``convex=True``.
         """
         return self.family.convex
 
     def candidates(self) -> np.ndarray:
-        """Look for modes of the posterior given a random sample of the rows, from many initial values.
+        """Return the modes of the posterior given a random sample of the rows, an array (k, d).
 
-        Return the modes that were found, an array (k, d). The search needs a family whose energies have quadratic upper
+        The search starts from many initial values. It needs a family whose energies have quadratic upper
         bounds, and no unknown scale. Otherwise, and for convex energies, the array is empty.
         """
         if self.convex or self.row_layout.form is not None or self.family.lower_bound is None:
@@ -414,26 +414,26 @@ class GLM(Regression):
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Look for further modes of the posterior given a random sample of the rows, by Newton's method.
+        """Return an array (k, d): modes of the posterior given a random sample of the rows, besides ``known``.
 
-        Return the modes that were found besides the mode ``known``, an array (k, d). It is empty if the energies are
+        They are found by Newton's method. The array is empty if the energies are
         convex.
         """
         return super().rivals(known) if self.convex else rival_modes(self, known)
 
     @property
     def candidates_slack(self) -> float:
-        """Return by how much the energy at a candidate may exceed the lowest energy. Other candidates are dropped.
+        """Return by how much the energy (minus log density) at a candidate may exceed the lowest energy.
 
-        A candidate is a mode of a random sample of the rows, so its energy on all rows is larger than the energy of a
-        mode of all rows.
+        Other candidates are dropped. A candidate is a mode of a random sample of the rows, so its energy on all rows is
+        larger than the energy of a mode of all rows.
         """
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
 
     @cached_property
     def modes(self) -> list[Mode]:
-        """Return the modes that have a relevant share of the posterior probability, the largest share first.
+        """Return a list of the modes that have a relevant share of the posterior probability, the largest first.
 
         If the energies are convex, there is only one mode.
         """
@@ -480,7 +480,7 @@ class GLM(Regression):
 
     @cached_property
     def mixed_prior(self) -> GLM | None:
-        """Return the same regression with its prior written as a normal prior with unknown scales; None if not useful.
+        """Return the same regression whose prior is written as a normal prior with unknown scales; None if not useful.
 
         This is useful if a Student-t or Laplace prior is about as narrow as the likelihood. The posterior then has the
         peak and the tails of the prior, and a Gaussian approximation has neither. If the prior has unknown scales
@@ -517,9 +517,9 @@ class GLM(Regression):
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
-        """Return a regression with the same posterior, in which equal rows are one row with a weight.
+        """Return a regression with the same posterior, in which equal rows are one row with a weight; or None.
 
-        The result is None if there are few equal rows.
+        None: there are few equal rows.
         """
         found = distinct(self.observations)
         if found is None:
@@ -547,7 +547,7 @@ class GLM(Regression):
         return firefly(self, centre)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Draw a random initial state around a mode, twice as wide as Laplace's approximation there.
+        """Return a random initial state (d,), drawn around a mode, twice as wide as Laplace's approximation there.
 
         If there are several modes, the chains use them in turn. If no mode was found, the state is normal around the
         centre of the prior (zero for a flat prior). The standard deviation of a coefficient is then one over the root

@@ -47,14 +47,14 @@ class Regression(Target):
     # --------------------------------------------------------------------------------------------------- the rows
 
     def weight(self, rows: Rows) -> np.ndarray:
-        """Return one number for each row of ``rows``: its weight, multiplied by ``temper``."""
+        """Return an array with one number for each row of ``rows``: its weight, multiplied by ``temper``."""
         return weight_of(rows, self.temper)
 
     def sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
-        """Compute ``terms(X, y, weight)`` for every block of rows; return the sums over all blocks.
+        """Return the sums of ``terms(X, y, weight)`` over all blocks of rows, a tuple of arrays.
 
-        ``terms`` returns a tuple of arrays. The blocks are added in their order, so the rounding errors do not depend
-        on the number of threads.
+        ``terms`` returns a tuple of arrays for one block. The blocks are added in their order, so the rounding errors
+        do not depend on the number of threads.
         """
         return self.observations.sums(partial(_of_rows, terms, self.temper))
 
@@ -150,9 +150,9 @@ class Regression(Target):
         )
 
     def on_rows(self, index: np.ndarray) -> Self:
-        """Return the target on the rows with the numbers ``index``, which represent all rows.
+        """Return the regression on a subsample, the rows with the numbers ``index``, which stands for all rows.
 
-        Their weights are multiplied by the number of all rows over the number of these rows.
+        The weights of these rows are multiplied by the number of all rows, divided by the number of these rows.
         """
         rows = self.observations.take(index).weighted_up(self.n_rows / len(index))
         return self.on_observations(rows, known_columns=self.columns)
@@ -175,10 +175,10 @@ class Regression(Target):
 
     @cached_property
     def columns(self) -> Columns:
-        """Return what an examination of the columns has found, on a sample of the rows.
+        """Return coordinates for the columns and directions of possible collinearity, found on a sample of the rows.
 
-        The result has coordinates in which the columns have similar sizes and are nearly uncorrelated, and the
-        directions in which columns may be collinear.
+        In these coordinates the columns have similar sizes and are nearly uncorrelated. In these directions columns may
+        be collinear.
         """
         if self.known_columns is not None:
             return self.known_columns
@@ -190,9 +190,9 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """Return the same regression with the result of `columns`, so that its copies need not examine them again.
+        """Return the same regression together with the result of `columns`: its copies need not compute it again.
 
-        Samples that came with those of the columns come along.
+        Samples of rows that were read together with the sample for `columns` are kept, too.
         """
         return self._with(known_columns=self.columns, _samples_ahead=self._samples_ahead)
 
@@ -231,7 +231,7 @@ class Regression(Target):
         return n if most is None else min(n, most)
 
     def sample_of(self, n: int, seed: int) -> Self:
-        """Return the target on a random sample of its rows, weighted to represent all rows.
+        """Return the regression on a random sample of its rows, weighted so that the sample stands for all rows.
 
         The sample has ``max(n, 20 d)`` rows for ``d`` parameters, or fewer if the source limits the rows in memory. If
         there are not more rows than this, the target itself is returned. ``seed`` is the seed of the sample.
@@ -242,7 +242,7 @@ class Regression(Target):
         return self.on_rows(np.sort(np.random.default_rng(seed).choice(self.n_rows, size=n, replace=False)))
 
     def search_starts(self) -> list[np.ndarray]:
-        """Return initial values for the search for a mode.
+        """Return initial values for the search for a mode, a list of points (d,).
 
         The first is the mean of the prior. If the family can compute rough linear predictors from the responses, the
         second is a least squares fit to these.
@@ -269,20 +269,20 @@ class Regression(Target):
         return starts
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the sum of the energies of all rows at ``theta``, and its gradient, from one pass over the rows."""
+        """Return the sum of the energies (minus log-likelihoods) of all rows at ``theta``, and its gradient (d,)."""
         of = self.terms  # a function of blocks may travel: it must not hold the target
         energy, gradient = self.sums(lambda X, y, weight: of.slope(X, theta, y, weight))
         return energy, gradient
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
-        """Return the energy (minus log posterior density) at each of the points (k, d), from one pass over the rows."""
+        """Return an array (k,): minus the log posterior density, up to a constant, at each of the points (k, d)."""
         of = self.terms
         with np.errstate(over="ignore", invalid="ignore"):
             data = self.sums(lambda X, y, weight: (of.energies_at(X, points, y, weight),))[0]
             return data + self._prior_energies_at(points)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Return the sum of all energies at ``theta``, with its gradient and Hessian, from one pass over the rows."""
+        """Return the sum of the energies (minus log-likelihoods) of all rows at ``theta``, its gradient and Hessian."""
         of, frame = self.terms, self.columns.frame
         with np.errstate(over="ignore", invalid="ignore"):
             found = self.sums(lambda X, y, weight: of.expansion(X, theta, y, weight, frame))

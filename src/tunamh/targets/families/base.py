@@ -71,7 +71,7 @@ class BaseFamily(ABC):
 
     @property
     def positive_parameters(self) -> tuple[str, ...]:
-        """The names of those parameters that are positive numbers."""
+        """Return the names of those parameters that are positive numbers, a tuple."""
         return tuple(name for name in self.parameters if name not in (*self.probabilities, *self.real_parameters))
 
     named_predictors: tuple[str, ...] = ()
@@ -133,18 +133,18 @@ class BaseFamily(ABC):
     """For labels: whether ``k`` successes in ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
 
     def for_trials(self) -> BaseFamily:
-        """Return the family for rows whose response is a number of successes in several trials."""
+        """Return this family or a changed copy, for rows whose response is a number of successes in several trials."""
         return self
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
-        """Return the rows for a family of labels.
+        """Return rows that a family of labels can use, made from numbers of successes and of trials.
 
         The responses in ``found`` are numbers of successes; ``trials`` has the numbers of trials.
         """
         raise NotImplementedError
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the class of each row as a number, and the names of the classes.
+        """Return the class of each row as a number, an array (n,), and the names of the classes, a tuple.
 
         Only families of classes have this method; ``found`` is the response as a factor.
         """
@@ -169,7 +169,7 @@ class BaseFamily(ABC):
 
     @abstractmethod
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return the layout of the rows for compiled code: which numbers a row has, and in which order.
+        """Return a `RowLayout`: which numbers compiled code reads of each row, and in which order.
 
         The layout also has the unknown parameters with their priors, their coordinates and their initial values.
         ``temper`` is a number that multiplies the energies of all rows.
@@ -194,7 +194,7 @@ class BaseFamily(ABC):
     """The median of the absolute value of an error of scale 1."""
 
     def response(self, rows: Rows) -> np.ndarray:
-        """Return one number for each row: ``y``, or ``log y`` if the family models the logarithm of the response."""
+        """Return an array (n,): ``y``, or ``log y`` if the family models the logarithm of the response."""
         return np.log(rows.y) if self.regresses_logarithm else rows.y
 
     @property
@@ -220,9 +220,9 @@ class BaseFamily(ABC):
     def location(
         self, y: np.ndarray, weights: np.ndarray | None = None, moments: tuple[float, float] | None = None
     ) -> Location:
-        """Return a typical value (centre) and a typical size (unit) of the linear predictors, from the responses.
+        """Return a `Location`: a typical value (centre) and a typical size (unit) of the linear predictors.
 
-        The default priors use these two numbers (`tunamh.priors.default`).
+        They are computed from the responses ``y``. The default priors use these two numbers (`tunamh.priors.default`).
 
         For real responses, the centre is the mean and the unit is the standard deviation. If the family models the
         logarithm of the response, the centre and the unit are computed from the logarithms. In a robust family, the
@@ -282,7 +282,7 @@ class Family(BaseFamily, OnePredictorLikelihood):
     """
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return the layout of the rows for a family with one linear predictor.
+        """Return a `RowLayout`: which numbers compiled code reads of each row, for a family with one linear predictor.
 
         Only the coefficients are unknown. ``temper`` is a number that multiplies the energies of all rows.
         """

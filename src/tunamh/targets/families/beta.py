@@ -205,7 +205,9 @@ class BetaWithPrecision(FormulaLikelihood):
         check_proportions(y)
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """The sum of the terms' suprema, ``phi`` at its largest; those of ``K`` and its slopes by jets.
+        """Return bounds (K, K, K, n) of the third derivatives.
+
+        The sum of the terms' suprema, ``phi`` at its largest; those of ``K`` and its slopes by jets.
 
         *D.* ``D(t) = int h(s) e^-w ds/s``, ``w = s e^t``, with ``h(s) = coth(s/2)/2 - 1/s``, which is concave and grows
         from 0 to 1/2, ``h'(0) = 1/12``. By parts ``D' = -int s h' e^-w ds/s``, ``D'' = int s h' w e^-w ds/s`` and

@@ -82,7 +82,10 @@ class Softmax(MultiPredictorLikelihood):
             raise ValueError(f"classes must be 0 to {self.predictors}, but row {row} has {y[row]:g}.")
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``p - 1_y``, ``diag p - p p'`` and the third cumulants of the indicator of a class with law ``p``."""
+        """Return three arrays: ``p - 1_y``, ``diag p - p p'`` and the third cumulants of the indicator of a class.
+
+        ``p`` are the probabilities of the classes of each row.
+        """
         K = self.predictors
         largest = np.maximum(eta.max(axis=0), 0.0)
         weight = np.exp(eta - largest)
@@ -97,14 +100,19 @@ class Softmax(MultiPredictorLikelihood):
         return gradient, hessian, third
 
     def contrasts(self, y: np.ndarray, predictors: np.ndarray) -> np.ndarray:
-        """By how much a row's own predictor exceeds the others', of predictors (K, n, m): one row below another."""
+        """Return by how much the predictor of a row's own class exceeds the others, an array of stacked rows.
+
+        ``predictors`` (K, n, m) are the predictors of the classes.
+        """
         whole = np.concatenate([np.zeros((1, *predictors.shape[1:])), predictors])
         own, rows = y.astype(np.int64), np.arange(len(y))
         others = (np.arange(1, self.predictors + 1)[:, None] + own) % (self.predictors + 1)
         return np.concatenate([whole[own, rows] - whole[other, rows] for other in others])
 
     def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
-        """``b^3 / (6 sqrt 3)``, ``b`` the largest distance between two of the rows ``Y_k`` (that of class 0 is zero).
+        """Return an array (n,), ``b^3 / (6 sqrt 3)``: ``b`` is the largest distance between two of the rows ``Y_k``.
+
+        The row of class 0 is zero.
 
         ``D^3 f[z, z, w] = Cov_p((z - mean)^2, w)`` is at most ``1 / (6 sqrt 3)`` for z and w in [0, 1] (spec 5n), and
         the predictors of a move of length ``|z|`` range over no more than ``b |z|``. It holds everywhere.
@@ -131,7 +139,7 @@ class Categorical(BaseFamily):
     coefficients_per_class = True
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the class of each row as a number 0, 1, ..., and the names of the classes.
+        """Return the class of each row as a number 0, 1, ..., an array (n,), and the names of the classes, a tuple.
 
         Classes that no row has are left out.
         """

@@ -45,12 +45,20 @@ class CensoredLogistic(CensoredLikelihood):
         return (y <= 0) * p - (y >= 0) * q, times * p * q, times * p * q * (q - p)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """1 (not attained), and those of the logistic energy, once or, of observed rows, twice."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
+
+        The first is 1 (not attained). The other two are those of the logistic energy for a censored row, and twice
+        those for an observed row.
+        """
         times = _terms(y)
         return Suprema(np.ones(y.shape), 0.25 * times, SIGMOID_THIRD * times)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Critical points: none (f' is monotone), 0 and -+log(2 + sqrt 3)."""
+        """Return suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
+
+        They are at the ends of the interval or at critical points: ``f'`` has none, ``f''`` has 0, and ``f'''`` has
+        ``-log(2 + sqrt 3)`` and ``log(2 + sqrt 3)``.
+        """
         times = _terms(y)
         slopes, thirds = (
             [(where, height * times) for where, height in peaks] for peaks in (SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
@@ -58,7 +66,10 @@ class CensoredLogistic(CensoredLikelihood):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Those of the logistic energy, once or twice."""
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+
+        It is the constant of the logistic energy for a censored row, and twice this constant for an observed row.
+        """
         return _terms(y) * logistic_second_order(eta, radius)
 
 

@@ -45,17 +45,26 @@ class CensoredNormal(CensoredLikelihood):
         return np.where(seen, eta, first), np.where(seen, 1.0, second), np.where(seen, 0.0, third)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Infinity, 1, and 0 or, of censored rows, that of the probit energy."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
+
+        They are infinity, 1, and 0 for an observed row or the supremum of the probit energy for a censored row.
+        """
         first, second, third = Probit().suprema(y)
         return Suprema(first, second, np.where(y == 0, 0.0, third))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Those of a parabola, or of the probit energy."""
+        """Return suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
+
+        They are those of a parabola for an observed row, and those of the probit energy for a censored row.
+        """
         seen, censored = nearby(self, y, eta, radius, (), (), ()), Probit().suprema_near(_labels(y), eta, radius)
         return Suprema(*map(np.where, (y == 0,) * 3, seen, censored))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """0, or those of the probit energy."""
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+
+        It is 0 for an observed row, and the constant of the probit energy for a censored row.
+        """
         return np.where(y == 0, 0.0, Probit().second_order_constants(_labels(y), eta, radius))
 
 

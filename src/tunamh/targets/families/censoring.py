@@ -36,11 +36,15 @@ class CensoredLikelihood(OnePredictorLikelihood):
             raise first_wrong(wrong, y, "be 0 (observed), 1 (right-censored) or -1 (left-censored)", kind="codes")
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """A residual of 0 where it was observed, of -1 or 1 where all that is known is on which side it lies."""
+        """Return a rough residual for each row, an array (n,): 0 if it was observed, -1 or 1 if it is censored."""
         return y.astype(float)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A right-censored row speaks against small predictors only, a left-censored one against large ones."""
+        """Return two boolean arrays (n,): does the energy of a row grow without limit as ``eta`` goes to +/- infinity?
+
+        ``eta`` is the linear predictor. The first array is for +infinity, the second for -infinity. If the response was
+        observed, both values are True; a right-censored row has False and True, a left-censored row True and False.
+        """
         return y <= 0, y >= 0
 
 
@@ -57,8 +61,9 @@ class CensoredFamily(BaseFamily):
     def likelihood(self, observations: Observations) -> OnePredictorLikelihood:
         """Return the likelihood of a row as a function of its standardised residual.
 
-        The standardised residual is the response minus the linear predictor, divided by the scale. The likelihood
-        depends on which responses of ``observations`` are censored.
+        The standardised residual is the response minus the linear predictor, divided by the scale. If the responses
+        are positive, it is computed with their logarithms. The likelihood depends on which responses of
+        ``observations`` are censored.
         """
 
     def check(self, y: np.ndarray) -> None:

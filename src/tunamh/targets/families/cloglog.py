@@ -141,7 +141,10 @@ class Cloglog(LinearInLabel):
     rise = _cloglog_rise
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Return a rough linear predictor for each row: the one whose probability is halfway between ``y`` and 1/2."""
+        """Return a rough linear predictor for each row, an array (n,).
+
+        It is the linear predictor whose probability is halfway between ``y`` and 1/2.
+        """
         return np.log(-np.log(0.75 - 0.5 * y))
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -150,7 +153,7 @@ class Cloglog(LinearInLabel):
         return y * first + miss, y * second + miss, y * third + miss
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. For label 1 the suprema are 1 (not
         attained), 0.4125 and 0.4261. Otherwise they are infinite, because ``f`` contains ``e^eta``.
@@ -158,7 +161,7 @@ class Cloglog(LinearInLabel):
         return Suprema(*(np.where(y < 1, np.inf, most) for most in HIT_SUPREMA))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return bounds of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is monotone, so the first bound
         is at an end of the interval. The other bounds are sums of the suprema of the two terms of ``f``. For labels 0
@@ -173,7 +176,7 @@ class Cloglog(LinearInLabel):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constant of order 2 of each row (`OnePredictorLikelihood.second_order_constants`).
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
 
         It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``. The
         energy is ``f = y g(eta) + (1-y) e^eta``. So the constant is ``y`` times the constant of ``g(eta) = -log(1 -

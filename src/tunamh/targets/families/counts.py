@@ -29,9 +29,9 @@ class OfCounts:
             raise first_wrong(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})", _advice(y))
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
+        """Return two boolean arrays (n,): does the energy of a row grow without limit as ``eta`` goes to +/- infinity?
 
-        ``eta`` is the linear predictor of the mean. The result is two boolean arrays. The first, for +infinity, is True
+        ``eta`` is the linear predictor of the mean. The first array, for +infinity, is True
         for all rows. The second, for -infinity, is True if the count is positive.
         """
         return np.ones(y.shape, bool), y > 0

@@ -124,9 +124,9 @@ class GammaLikelihood(OnePredictorLikelihood):
         return np.log(y)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
+        """Return two boolean arrays (n,): does the energy of a row grow without limit as ``eta`` goes to +/- infinity?
 
-        ``eta`` is the linear predictor. The result is two boolean arrays, the first for +infinity. All values are True.
+        ``eta`` is the linear predictor. All values of both arrays are True.
         """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
@@ -136,14 +136,14 @@ class GammaLikelihood(OnePredictorLikelihood):
         return self.shape - ratio, ratio, -ratio
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return infinity as the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` for each row.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``, arrays (n,): all are infinite.
 
         The energy ``f`` of a row contains ``e^-eta``, which is unbounded (``eta`` is the linear predictor).
         """
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. All three derivatives are monotone, so
         the suprema are at the ends of the interval.
@@ -151,7 +151,7 @@ class GammaLikelihood(OnePredictorLikelihood):
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constant of order 2 of each row (docs/spec.md, section 5m).
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
 
         It is the smallest number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
         radius``. ``f(eta)`` is the energy of the row, and ``eta`` its linear predictor. With the shape ``a`` (1 for
@@ -228,19 +228,25 @@ class GammaWithShape(MultiPredictorLikelihood):
         check_positive(y)
 
     def _terms(self, eta, y):
-        """``v``, ``g'`` and ``g`` of ``f = w g(eta)``."""
+        """Return three arrays (n,): ``v``, ``g'`` and ``g`` of ``f = w g(eta)``."""
         away = eta - np.log(y)
         return np.exp(-away), -np.expm1(-away), np.expm1(-away) + away + (1.0 - self.centred)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``f = w g``: every derivative in ``a`` is itself, and ``g' = 1 - v``, ``g'' = v``, ``g''' = -v``."""
+        """Return the three derivatives of ``f = w g``.
+
+        Every derivative in ``a`` is itself, and ``g' = 1 - v``, ``g'' = v``, ``g''' = -v``.
+        """
         w = np.exp(eta[1])
         v, slope, g = self._terms(eta[0], y)
         gradient = np.array([w * slope, w * g])
         return gradient, symmetric(w * v, w * slope, w * g), symmetric(-w * v, w * v, w * slope, w * g)
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Exact: ``w`` is largest at its end, ``v`` and ``g'`` are monotone, and ``g >= 0`` is convex."""
+        """Return bounds (K, K, K, n) of the third derivatives.
+
+        Exact: ``w`` is largest at its end, ``v`` and ``g'`` are monotone, and ``g >= 0`` is convex.
+        """
         best = np.zeros((4, y.size))
         with np.errstate(all="ignore"):
             w = np.exp(ranges(eta[1], radii[1])[1])

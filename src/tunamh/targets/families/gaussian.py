@@ -80,7 +80,7 @@ class Gaussian(ResidualFamily):
         return Gaussian(scale)
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return the layout of the rows for compiled code: which numbers a row has, and in which order.
+        """Return a `RowLayout`: which numbers compiled code reads of each row, and in which order.
 
         It is the layout of `Family`, with changes for an unknown scale, for censored responses (Tobit) and for a scale
         that depends on columns.
@@ -102,14 +102,14 @@ class Gaussian(ResidualFamily):
         return -self.precision * r, np.full_like(r, self.precision), np.zeros_like(r)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` for each row: infinity, 1/s^2 and 0.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``, an array (n,) for each: infinity, 1/s^2 and 0.
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor; it is quadratic. ``s`` is the scale.
         """
         return same_for_all(y, np.inf, self.precision, 0.0)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is linear, so its supremum is at
         an end of the interval; ``f''`` is constant, and ``f'''`` is zero.
@@ -117,11 +117,14 @@ class Gaussian(ResidualFamily):
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return zero for each row: the energy is quadratic, so its Taylor expansion of order 2 has no remainder."""
+        """Return an array (n,) of zeros: the Taylor expansion of order 2 of a quadratic energy has no remainder."""
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Return the log-likelihood of each row itself, which is quadratic. So FlyMC never reads a row."""
+        """Return a `LowerBound` that equals the log-likelihood of each row.
+
+        The log-likelihood is quadratic, so FlyMC never reads a row.
+        """
         zero = np.zeros(y.shape)
         return LowerBound(y, np.full(y.shape, -0.5 * self.precision), zero, zero)
 
@@ -173,7 +176,7 @@ class GaussianWithScale(MultiPredictorLikelihood):
     rise = _rise_with_scale
 
     def check(self, y: np.ndarray) -> None:
-        """All real numbers are good."""
+        """Do nothing: every real number is an allowed response."""
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         w, r = np.exp(-2 * eta[1]), y - eta[0]
@@ -182,7 +185,10 @@ class GaussianWithScale(MultiPredictorLikelihood):
         return gradient, hessian, symmetric(np.zeros_like(w), -2 * w, -4 * r * w, -4 * r * r * w)
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Exact: at the smallest ``s`` and the largest residual."""
+        """Return bounds (K, K, K, n) of the third derivatives.
+
+        Exact: at the smallest ``s`` and the largest residual.
+        """
         best = np.zeros((4, y.size))
         with np.errstate(over="ignore"):
             w = np.exp(-2 * ranges(eta[1], radii[1])[0])

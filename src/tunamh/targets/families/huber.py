@@ -82,7 +82,7 @@ class Huber(ResidualFamily):
         return -self.precision * np.clip(r, -self.edge, self.edge), self.precision * inside, np.zeros_like(r)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor; ``s`` is the scale, and ``delta`` the
         parameter of the Huber loss. The suprema are ``delta / s``, ``1 / s^2`` and infinity. The third one is infinite
@@ -91,7 +91,7 @@ class Huber(ResidualFamily):
         return same_for_all(y, self.delta / self.scale, self.precision, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is monotone, so its supremum is
         at an end of the interval. If the interval contains a jump of ``f''``, the third supremum is infinite.
@@ -100,11 +100,11 @@ class Huber(ResidualFamily):
         return nearby(self, y, eta, radius, (), [(at, self.precision) for at in jumps], [(at, np.inf) for at in jumps])
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constant of order 2 of each row (docs/spec.md, section 5m) for the radius ``rho`` around ``eta``.
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
 
         It is the smallest number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
-        rho``. ``f(eta)`` is the energy of the row, ``eta`` its linear predictor, ``s`` the scale, and ``f''`` jumps at
-        the edges: where the residual is ``delta s`` or ``-delta s``.
+        rho``, where ``rho`` is the argument ``radius``. ``f(eta)`` is the energy of the row, ``eta`` its linear
+        predictor, and ``s`` the scale. ``f''`` jumps at the edges: where the residual is ``delta s`` or ``-delta s``.
 
         Let ``k`` be the distance from ``eta`` to the closer jump of ``f''``. The constant is 0 for ``rho <= k``.
 

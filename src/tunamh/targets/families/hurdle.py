@@ -81,7 +81,10 @@ class HurdlePoisson(TwoPartLikelihood):
         return y > 0, y > 1
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Sums of functions of one predictor each; that of ``eta`` by jets."""
+        """Return bounds (K, K, K, n) of the third derivatives: of sums of functions of one predictor each.
+
+        Those of the function of ``eta`` are computed by jets (derivatives on intervals).
+        """
         from ...jets import supremum_near
 
         radii = np.broadcast_to(radii, eta.shape)
@@ -142,7 +145,10 @@ class HurdleCounts(ResponseDistribution):
         return mean * (1 + np.exp(eta)) - np.square(mean)
 
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        """A count is not zero if the first event comes before the time is over, and then others may follow."""
+        """Return random counts.
+
+        A count is not zero if the first event comes before the time is over, and then others may follow.
+        """
         rate = np.exp(eta)
         first = -np.log1p(rng.random(eta.shape) * np.expm1(-rate))
         return np.where(rng.random(eta.shape) < p["positive"], 1.0 + rng.poisson(np.maximum(rate - first, 0.0)), 0.0)

@@ -42,9 +42,9 @@ class LabelFamily(Family):
         return as_fractions(found, trials) if self.linear_in_label else as_two_rows(found, trials)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
+        """Return two boolean arrays (n,): does the energy of a row grow without limit as ``eta`` goes to +/- infinity?
 
-        ``eta`` is the linear predictor. The result is two boolean arrays. The first, for +infinity, is True unless the
+        ``eta`` is the linear predictor. The first array, for +infinity, is True unless the
         label is 1. The second, for -infinity, is True unless the label is 0.
         """
         return y < 1, y > 0

@@ -70,7 +70,7 @@ class Likelihood(ABC):
     @property
     @abstractmethod
     def energy(self) -> Part:
-        """Return the compiled function for the energies of rows, in the role `FamilyEnergy`.
+        """Return the compiled function for the energies of rows. Its signature is `FamilyEnergy`.
 
         The energy is minus the log-likelihood of a row. If each row has ``K`` linear predictors, the vector ``eta`` has
         predictor ``k`` of row ``b`` at ``eta[k * m + b]``; ``m = eta.size / K`` is the number of rows that fit into the
@@ -80,7 +80,7 @@ class Likelihood(ABC):
     @property
     @abstractmethod
     def rise(self) -> Part:
-        """Return the compiled function for energy differences of rows, in the role `FamilyRise`.
+        """Return the compiled function for energy differences of rows. Its signature is `FamilyRise`.
 
         It returns, for each row, the energy at the proposed linear predictors minus the energy at the current ones. The
         linear predictors have the same order as in `energy`.
@@ -88,7 +88,10 @@ class Likelihood(ABC):
 
     @property
     def hyper(self) -> tuple[float, ...]:
-        """Return the fixed numbers of the family, such as a known scale. They are passed to ``energy`` and ``rise``."""
+        """Return the fixed numbers of the family, such as a known scale, a tuple of floats.
+
+        They are passed to ``energy`` and ``rise``.
+        """
         return ()
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - an energy may take any numbers
@@ -96,7 +99,7 @@ class Likelihood(ABC):
 
     @abstractmethod
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return ``f'``, ``f''`` and ``f'''``, the derivatives of the energies of n rows.
+        """Return three arrays: the derivatives ``f'``, ``f''`` and ``f'''`` of the energies of n rows.
 
         They are derivatives with respect to the linear predictors. With one linear predictor these are three arrays
         (n,). With K linear predictors they are arrays (K, n), (K, K, n) and (K, K, K, n).
@@ -129,7 +132,7 @@ class OnePredictorLikelihood(Likelihood):
     """A likelihood with one predictor. Its bounds come from suprema of the derivatives."""
 
     def __init_subclass__(cls, **given: Any) -> None:
-        """Take functions by the names they had, for one release."""
+        """Rename members of a subclass that have an old name, with a warning."""
         super().__init_subclass__(**given)
         for old, new in _OLD_NAMES.items():
             if old in vars(cls):
@@ -138,7 +141,7 @@ class OnePredictorLikelihood(Likelihood):
 
     @abstractmethod
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return, for each row, upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``.
+        """Return upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
         They may be infinite. ``f(eta)`` is the energy (minus log-likelihood) of a row as a function of its linear
         predictor ``eta``. The docstring of each family has the proof.

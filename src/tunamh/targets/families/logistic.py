@@ -86,7 +86,7 @@ class Logistic(LinearInLabel):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. The suprema are 1 (not attained), 1/4
         (at ``eta = 0``) and 1/(6 sqrt 3). With the probability ``p = 1 / (1 + e^-eta)``, ``f''' = p(1-p)(1-2p)``, which
@@ -95,7 +95,7 @@ class Logistic(LinearInLabel):
         return same_for_all(y, 1.0, 0.25, SIGMOID_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. Each supremum is at an end of the
         interval or at a critical point inside it. ``f'`` has no critical point, ``f''`` has the critical point 0, and
@@ -104,7 +104,7 @@ class Logistic(LinearInLabel):
         return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constant of order 2 of each row (docs/spec.md, section 5m).
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
 
         It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``. It is
         the constant of ``log(1 + e^eta)``, because the other term of the energy ``f`` is linear.
@@ -115,10 +115,10 @@ class Logistic(LinearInLabel):
         return logistic_third_order(eta, radius)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Return Jaakkola and Jordan's lower bound of the log-likelihood of each row, a quadratic function.
+        """Return a `LowerBound`: for each row a quadratic function that is nowhere above the log-likelihood.
 
-        It equals the log-likelihood at the linear predictors ``xi`` and ``-xi``. ``xi`` is ``|eta|``, or 1.5 if ``eta``
-        is None.
+        It is the bound of Jaakkola and Jordan. It equals the log-likelihood at the linear predictors ``xi`` and
+        ``-xi``. ``xi`` is ``|eta|``, or 1.5 if ``eta`` is None.
         """
         xi = np.abs(np.full(y.shape, 1.5) if eta is None else eta)
         a = -0.125 * np.ones_like(xi)

@@ -27,26 +27,28 @@ class MultiPredictorLikelihood(Likelihood):
 
     @abstractmethod
     def check(self, y: np.ndarray) -> None:
-        """Raise a ValueError for responses that the energy does not know."""
+        """Raise a ValueError for responses that the family does not allow."""
 
     def derivatives_to(self, most: int, eta: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
-        """Those of `derivatives` of the orders 1 to ``most``; fewer may cost less."""
+        """Return the derivatives of orders 1 to ``most``, as `derivatives` does; fewer orders may need less time."""
         return list(self.derivatives(eta, y)[:most])
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Bounds (K, K, K, n) on ``|f_abc|`` over the boxes ``|eta'_a - eta_a| <= radii_a``.
+        """Return an array (K, K, K, n): bounds of ``|f_abc|`` over the boxes ``|eta'_a - eta_a| <= radii_a``.
 
-        For `cubic_bounds`; a likelihood that has these by itself needs none.
+        ``f_abc`` are the third derivatives of the energy with respect to the linear predictors. `cubic_bounds` uses
+        these bounds; a likelihood with its own `cubic_bounds` does not need this method.
         """
         raise NotImplementedError
 
     def where_lost(self, y: float, eta: np.ndarray, reach: np.ndarray) -> str:
-        """Of a row whose third derivatives have no bound: the operation that loses it, where that is known."""
+        """Return a text: the operation that leaves the third derivatives of a row without a bound; empty if unknown."""
         return ""
 
     def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
-        """Per row, ``c`` with ``|D^3 f[Yz, Yz, Yw]| <= c |z|^2 |w|`` while no predictor is further than the radius.
+        """Return an array (n,): a bound of the third derivative of the energy of each row, near ``eta``.
 
+        It is a number ``c`` with ``|D^3 f[Yz, Yz, Yw]| <= c |z|^2 |w|`` at ``eta + Y v`` for all ``|v| <= radius``.
         ``white`` (K, n, d) are the rows ``Y = X_i L``. Here from `third_bounds` over the box that ``|Y_a z| <= s_a
         |z|``, ``s_a = |Y_a|``, leaves, by `largest_cubic`. A likelihood may know better.
         """

@@ -84,7 +84,7 @@ class NegativeBinomial(CountFamily):
         return r * p - y * q, (y + r) * p * q, (y + r) * p * q * (q - p)
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` grows from ``-y`` (its limit on
         the left) to ``r`` (its limit on the right). With ``z = eta - log r``, ``f''`` and ``f'''`` are ``y + r`` times
@@ -94,7 +94,7 @@ class NegativeBinomial(CountFamily):
         return Suprema(np.maximum(y, r), 0.25 * (y + r), SIGMOID_THIRD * (y + r))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor, and ``z = eta - log r``. Each supremum
         is at an end of the interval or at a critical point inside it. ``f'`` has no critical point, ``f''`` has the
@@ -109,7 +109,7 @@ class NegativeBinomial(CountFamily):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constant of order 2 of each row (docs/spec.md, section 5m).
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
 
         It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
         ``f(eta)`` is the energy of the row. It is ``y + r`` times the constant of ``log(1 + e^z)`` with ``z = eta - log
@@ -173,7 +173,11 @@ class NegativeBinomialWithDispersion(OfCounts, MultiPredictorLikelihood):
     rise = _rise_with_dispersion
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """From those in ``z`` and ``lambda``, in which every derivative in ``lambda`` of ``r S(z)`` is itself."""
+        """Return the three derivatives.
+
+        They are computed from those in ``z`` and ``lambda``, in which every derivative in ``lambda`` of ``r S(z)`` is
+        itself.
+        """
         z, r = eta[0] - eta[1], np.exp(eta[1])
         p, q = sigmoids(z)
         u, S = p * q, np.logaddexp(0.0, z)
@@ -184,7 +188,9 @@ class NegativeBinomialWithDispersion(OfCounts, MultiPredictorLikelihood):
         return gradient, hessian, symmetric(*_binomial_thirds(p, q, S, r, y))
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Exact over ``|z' - z| <= radii_eta + radii_lambda`` and ``|lambda' - lambda| <= radii_lambda``.
+        """Return bounds (K, K, K, n) of the third derivatives.
+
+        They are exact over ``|z' - z| <= radii_eta + radii_lambda`` and ``|lambda' - lambda| <= radii_lambda``.
 
         All four third derivatives are linear in ``r``, hence largest at an end of its range. Given ``r``, the first is
         ``(r+y) S'''``, critical where ``u = p(1-p) = 1/6``; the next two are polynomials of degree 3 in ``p``, critical

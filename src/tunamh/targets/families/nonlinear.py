@@ -25,7 +25,7 @@ class NonlinearFamily(UserFamily):
         return self.parameters
 
     def start(self, laws: tuple[Any, ...], size: int) -> np.ndarray:
-        """At the means of the priors."""
+        """Return the point from which the search for a mode begins, an array: the means of the priors."""
         return np.concatenate([np.asarray(one.mean, dtype=np.float64) for one in laws])
 
 

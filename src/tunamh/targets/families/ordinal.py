@@ -63,7 +63,7 @@ class CumulativeLogit(MultiPredictorLikelihood):
     separable = True
 
     def check(self, y: np.ndarray) -> None:
-        """Codes -1, 0 and 1."""
+        """Do nothing: the responses are the codes -1, 0 and 1, which `Ordinal` has made."""
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n = len(y)
@@ -75,12 +75,12 @@ class CumulativeLogit(MultiPredictorLikelihood):
         return gradient, hessian, third
 
     def contrasts(self, y: np.ndarray, predictors: np.ndarray) -> np.ndarray:
-        """Below the upper cutpoint and above the lower one; zero where there is none."""
+        """Return stacked rows: minus the first predictor, and the second one; zero if there is no such cutpoint."""
         upper, lower = np.where(y < 0.5, -1.0, 0.0), np.where(y > -0.5, 1.0, 0.0)
         return np.concatenate([upper[:, None] * predictors[0], lower[:, None] * predictors[1]])
 
     def cubic_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
-        """``sum_k L_k |Y_k|^3`` with the logistic constants: every term is a row of one predictor."""
+        """Return an array (n,), ``sum_k L_k |Y_k|^3`` with the logistic constants ``L_k`` of one predictor."""
         total = np.zeros(len(y))
         for k, counts in enumerate((y < 0.5, y > -0.5)):
             size = np.sqrt(np.einsum("ij,ij->i", white[k], white[k]))
@@ -127,7 +127,10 @@ class Ordinal(BaseFamily):
             raise TypeError(f"cutpoint must be a prior such as tunamh.Normal(scale=5), got {shown(self.cutpoint)}.")
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the category of each row as a number, and the names of the categories from low to high."""
+        """Return the category of each row as a number, an array (n,), and the names of the categories.
+
+        The names are in the order of the categories, from low to high.
+        """
         if not found.ordered:
             listed = ", ".join(map(repr, found.levels[:3])) + ", ..." * (len(found.levels) > 3)
             raise TypeError(

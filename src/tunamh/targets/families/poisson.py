@@ -49,14 +49,14 @@ class Poisson(CountFamily):
         return mean - y, mean, mean
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return infinity as the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` for each row.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``, arrays (n,): all are infinite.
 
         The energy ``f`` of a row contains ``e^eta``, which is unbounded (``eta`` is the linear predictor).
         """
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. All three derivatives are monotone, so
         the suprema are at the ends of the interval.
@@ -64,7 +64,7 @@ class Poisson(CountFamily):
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the constant of order 2 of each row (docs/spec.md, section 5m).
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
 
         It is the smallest number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
         radius``. ``f(eta)`` is the energy of the row, and ``eta`` its linear predictor. Here ``L = e^eta phi(radius)``

@@ -81,7 +81,7 @@ class Probit(LabelFamily):
         return -sign * h, h * w, -sign * k3
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
         ``f = -log Phi(z)`` is the energy of a row, with ``z = (2y-1) eta`` and the linear predictor ``eta``.
 
@@ -109,7 +109,7 @@ class Probit(LabelFamily):
         return same_for_all(y, np.inf, 1.0, _PROBIT_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` and ``f''`` are monotone, so
         their suprema are at the ends of the interval. ``f'''`` has one critical point, which is compared with the ends.
@@ -117,7 +117,7 @@ class Probit(LabelFamily):
         return nearby(self, y, eta, radius, (), (), (((2 * y - 1) * _PROBIT_THIRD_AT, _PROBIT_THIRD),))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an upper bound of the constant of order 2 of each row (docs/spec.md, section 5m).
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
 
         It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
         ``f(eta)`` is the energy of the row. `second_order_near` computes it from the derivatives at ``eta``, ``eta -

@@ -69,10 +69,10 @@ class ResidualFamily(ErrorScale, Family):
         return y
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each row whether its energy grows without limit as ``eta`` goes to +infinity and to -infinity.
+        """Return two boolean arrays (n,): does the energy of a row grow without limit as ``eta`` goes to +/- infinity?
 
-        ``eta`` is the linear predictor. The result is two boolean arrays, the first for +infinity. All values are True,
-        because the energy grows with the absolute residual.
+        ``eta`` is the linear predictor. All values of both arrays are True, because the energy grows
+        with the absolute residual.
         """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 

@@ -155,7 +155,7 @@ class Classes(ResponseDistribution):
         return np.log(np.take_along_axis(found, at, axis=-1)[..., 0])
 
     def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
-        """In the order of the classes' numbers, whether they are ordered or not."""
+        """Return ``P(Y <= y)`` and ``P(Y > y)`` in the order of the numbers of the classes, ordered or not."""
         probabilities = self.probabilities(eta, p)
         below = np.concatenate([np.zeros((*eta.shape[:2], 1)), np.cumsum(probabilities, axis=-1)], axis=-1)
         at = np.broadcast_to(y.astype(np.int64) + 1, eta.shape[:2])[..., None]

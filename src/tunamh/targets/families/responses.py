@@ -24,47 +24,47 @@ class ResponseDistribution(ABC):
 
     @abstractmethod
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        """Of the response; of classes, their probabilities, along one more axis."""
+        """Return the mean of each response (draws, rows); for classes, their probabilities along one more axis."""
 
     def variance(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        """Of the response; of labels, of one trial. Classes have none."""
+        """Return the variance of each response; for labels, of one trial. Classes have none."""
         raise NotImplementedError
 
     def error_variance(self, p: Parameters) -> Any:
-        """Of ``y - eta``, or of ``log y - eta``, where the distribution is one of errors. Others have none."""
+        """Return the variance of ``y - eta`` or ``log y - eta``; only for distributions of errors."""
         raise NotImplementedError
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        """A response for every draw and row; of classes, their numbers."""
+        """Return a random response for every draw and row, an array (draws, rows); for classes, their numbers."""
 
     @abstractmethod
     def log_density(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        """Of responses ``y``, one per row."""
+        """Return the log density of the responses ``y``, one per row, at every draw."""
 
     def log_tail(self, y: np.ndarray, eta: np.ndarray, p: Parameters, *, above: bool) -> np.ndarray:
-        """Return ``log P(Y > y)``, or ``log P(Y <= y)``, of families that know them."""
+        """Return ``log P(Y > y)``, or ``log P(Y <= y)``, if the family can compute it."""
         raise NotImplementedError
 
     def both_tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray]:
-        """`tails` of a family that has `log_tail`."""
+        """Return the two arrays of `tails`, computed with `log_tail`."""
         with np.errstate(divide="ignore"):  # the logarithm of no probability
             return np.exp(self.log_tail(y, eta, p, above=False)), np.exp(self.log_tail(y, eta, p, above=True))
 
     # -------------------------------------------------------------------------------------------- times to event
 
     def log_survival(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        """``log P(T > t)`` at one time per row, of positive responses."""
+        """Return ``log P(T > t)`` for positive responses ``T``, at one time ``t`` per row."""
         return self.log_tail(t, eta, p, above=True)
 
     def log_hazard(self, t: np.ndarray, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        """The logarithm of the rate of events at ``t``, among those that had none before."""
+        """Return the logarithm of the hazard: the rate of events at ``t`` among those that had none before."""
         return self.log_density(t, eta, p) - self.log_survival(t, eta, p)
 
     def quantile(self, q: float, eta: np.ndarray, p: Parameters) -> np.ndarray:
-        """The time before which the event happens with probability ``q``."""
+        """Return the time before which the event happens with probability ``q``, for every draw and row."""
         raise NotImplementedError
 
     def tails(self, y: np.ndarray, eta: np.ndarray, p: Parameters) -> tuple[np.ndarray, np.ndarray] | None:
-        """``P(Y <= y)`` and ``P(Y > y)``, each accurate where it is small. None: they are not known."""
+        """Return ``P(Y <= y)`` and ``P(Y > y)``, each accurate where it is small; None if they are not known."""
         return None

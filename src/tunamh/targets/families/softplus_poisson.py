@@ -92,7 +92,7 @@ class SoftplusPoisson(CountFamily):
     rise = _softplus_rise
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Return a rough linear predictor for each row: the one with ``log(1 + e^eta) = y + 1/2``."""
+        """Return a rough linear predictor for each row, an array (n,): the one with ``log(1 + e^eta) = y + 1/2``."""
         return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,7 +101,7 @@ class SoftplusPoisson(CountFamily):
         return p - y * first, p * s - y * second, p * s * (s - p) - y * third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
+        """Return upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row with the response ``y`` as a function of its linear predictor. The bounds are
         max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y. The first one is the supremum; the other two are slightly
@@ -134,7 +134,7 @@ class SoftplusPoisson(CountFamily):
         )
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return bounds of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is monotone, so the first bound
         is at an end of the interval. The other bounds are sums of the suprema of the two terms of ``f``.
@@ -155,7 +155,7 @@ class SoftplusPoisson(CountFamily):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an upper bound of the constant of order 2 of each row (docs/spec.md, section 5m).
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
 
         It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
         ``f(eta)`` is the energy of the row. It is the sum of the constants of the two terms of ``f``.

@@ -118,7 +118,7 @@ class StudentT(ResidualFamily):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``, for each row.
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. The suprema are attained at the
         residuals ``r = y - eta`` equal to ``sqrt(V)``, 0 and ``sqrt(V) (sqrt(2) - 1)``, with ``V = df scale^2``.
@@ -127,11 +127,11 @@ class StudentT(ResidualFamily):
         return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._third_at(_NEAR_PEAK))
 
     def _third_at(self, t: float) -> float:
-        """``|f'''|`` at ``r = t sqrt(V)``."""
+        """Return ``|f'''|`` at the residual ``r = t sqrt(V)``, a number."""
         return (self.df + 1) / self.spread**1.5 * abs(2 * t * (3 - t * t) / (1 + t * t) ** 3)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """Return, for each row, the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` within ``radius`` of ``eta``.
+        """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
         ``f(eta)`` is the energy of a row as a function of its linear predictor. Each supremum is at an end of the
         interval or at a critical point inside it. With the residual ``r = y - eta`` and ``V = df scale^2``, the
@@ -148,7 +148,7 @@ class StudentT(ResidualFamily):
         return [(y + step, self._third_at(t)) for step, t in steps]
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an upper bound of the constant of order 2 of each row (docs/spec.md, section 5m).
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
 
         It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
         ``f(eta)`` is the energy of the row. `second_order_near` computes it from the derivatives at ``eta``, ``eta -
@@ -158,10 +158,11 @@ class StudentT(ResidualFamily):
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
-        """Return a lower bound of the log-likelihood of each row that is quadratic in the linear predictor ``eta``.
+        """Return a `LowerBound`: for each row a quadratic function that is nowhere above the log-likelihood.
 
-        With the residual ``r = y - eta`` the log-likelihood is a convex function of ``w = r^2``; the bound is its
-        tangent (in ``w``) at ``r = xi``. ``xi`` is the residual at the argument ``eta``, or 0 if this is None.
+        With the residual ``r`` (``y`` minus the linear predictor) the log-likelihood is a convex function of ``w =
+        r^2``. The bound is its tangent, a linear function of ``w``. It touches the log-likelihood where the linear
+        predictor is the argument ``eta``, or where ``r = 0`` if this is None.
         """
         n, V = self.df + 1, self.spread
         xi2 = np.zeros(y.shape) if eta is None else (y - eta) ** 2
@@ -242,7 +243,7 @@ class StudentTWithDf(MultiPredictorLikelihood):
     rise = _rise_with_df
 
     def check(self, y: np.ndarray) -> None:
-        """Every response is as good as another."""
+        """Do nothing: every real number is an allowed response."""
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """With ``a = q^2 / (nu + q^2)`` and ``l = log(1 + q^2/nu)``; derivatives in kappa of ``a`` are ``-a (1-a)``."""
@@ -256,7 +257,9 @@ class StudentTWithDf(MultiPredictorLikelihood):
         return gradient, symmetric(second, mixed, last), symmetric(*_student_thirds(q / np.sqrt(nu), nu))
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Exact over the ranges of ``t = |q| / sqrt(nu)`` and of ``nu``, each by itself.
+        """Return bounds (K, K, K, n) of the third derivatives.
+
+        They are exact over the ranges of ``t = |q| / sqrt(nu)`` and of ``nu``, each by itself.
 
         With ``x = t^2``, ``a = x/(1+x)`` and ``e = 1/nu``:
 

@@ -69,7 +69,10 @@ class TwoPartLikelihood(OfCounts, FormulaLikelihood):
     """Zeros have the first formula, positive counts the second."""
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """In its first predictor: a zero may have come about otherwise, whatever that is."""
+        """Return two boolean arrays (n,): does the energy grow without limit in the first predictor, up and down?
+
+        For a zero it does not, because the other part of the model can explain the zero.
+        """
         return y > 0, y > 0
 
     def kind(self, y: np.ndarray) -> np.ndarray:

@@ -89,7 +89,7 @@ class UserFamily(BaseFamily):
         return size
 
     def start(self, laws: tuple[Any, ...], size: int) -> np.ndarray:
-        """Where the search for a mode begins."""
+        """Return the point from which the search for a mode begins, an array."""
         return np.zeros(size)
 
     def parameter_prior(self, name: str) -> Any:

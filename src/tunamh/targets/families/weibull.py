@@ -143,11 +143,17 @@ class CensoredWeibull(CensoredLikelihood):
         return first, second, third
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """1, 0.4125 and 0.4261 for left-censored rows (see `hit_derivatives`), else infinity."""
+        """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
+
+        They are 1, 0.4125 and 0.4261 for left-censored rows (see `hit_derivatives`), and infinite for other rows.
+        """
         return Suprema(*(np.where(y < 0, most, np.inf) for most in HIT_SUPREMA))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
-        """f' is monotone; so are f'' and f''' unless the row is left-censored."""
+        """Return bounds of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
+
+        ``f'`` is monotone. So are ``f''`` and ``f'''``, unless the row is left-censored.
+        """
         wide = widened(eta, radius)
         lows, highs = self.derivatives(eta - wide, y), self.derivatives(eta + wide, y)
         early, peaks = y < 0, ((), _EARLY_SLOPE_PEAKS, _EARLY_THIRD_PEAKS)
@@ -158,7 +164,10 @@ class CensoredWeibull(CensoredLikelihood):
         return Suprema(*map(np.minimum, found, self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """``e^-z phi(rho)``, attained; of left-censored rows by `second_order_near`."""
+        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+
+        It is ``e^-z phi(rho)``, which is attained. For left-censored rows `second_order_near` computes a bound.
+        """
         result, early = exponential_second_order(-eta, eta, radius), y < 0
         if early.any():
             near = second_order_near(_early_derivatives, eta[early], radius[early], _EARLY_THIRD_PEAKS, HIT_SUPREMA[2])

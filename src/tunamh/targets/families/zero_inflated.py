@@ -83,7 +83,10 @@ class ZeroInflatedPoisson(TwoPartLikelihood):
     rise = _inflated_rise
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Of a positive count, a sum of functions of one predictor each, exact; of a zero by jets."""
+        """Return bounds (K, K, K, n) of the third derivatives: exact for a positive count, by jets for a zero.
+
+        For a positive count the energy is a sum of functions of one predictor each.
+        """
         radii = np.broadcast_to(radii, eta.shape)
         with np.errstate(over="ignore"):
             largest = np.exp(ranges(eta[0], radii[0])[1])
@@ -152,7 +155,10 @@ class ZeroInflatedNegativeBinomial(TwoPartLikelihood):
     rise = _inflated_binomial_rise
 
     def third_bounds(self, y: np.ndarray, eta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Of a positive count, two terms without a common predictor, exact; of a zero by jets."""
+        """Return bounds (K, K, K, n) of the third derivatives: exact for a positive count, by jets for a zero.
+
+        For a positive count the energy has two terms without a common predictor.
+        """
         radii = np.broadcast_to(radii, eta.shape)
         result = np.zeros((3, 3, 3, y.size))
         zeros, rows = np.flatnonzero(y == 0), np.flatnonzero(y > 0)

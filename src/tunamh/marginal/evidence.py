@@ -20,7 +20,7 @@ class Evidence:
     error. ``proposals`` is the number of moves in each of the two directions (to a fixed point, and away from it; with
     unknown scales, from draws of the posterior, and from proposals). ``rows`` is the mean number of rows that a move
     reads; a row that is read twice counts twice. ``acceptance`` has the mean acceptance probability for each direction.
-     ``data_rows`` is the number of rows of the data.
+    ``data_rows`` is the number of rows of the data.
     """
 
     log_evidence: float

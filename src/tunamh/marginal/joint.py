@@ -96,16 +96,12 @@ class Joint:
 
     def state(self, numbers: np.ndarray) -> State:
         """Of the numbers that a chain walks: common parameters, scales, variances (logarithms), effects."""
-        p, at = self.rows.p, self.rows.p
-        common, lam = numbers[:p], []
-        for one in self.groupings:
-            own = numbers[at : at + one.scales]
-            lam.append(self.known(common) if one.known is not None else own)
-            at += one.scales
-        count = len(self.scales.kept)
-        mu = self.scales.coordinates(numbers[at : at + count], self.scales.tau(common))
-        at, effects = at + count, []
-        for one in self.groupings:
-            effects.append(numbers[at : at + one.groups * one.q].reshape(one.groups, one.q))
-            at += one.groups * one.q
-        return State(common, lam, mu, effects)
+        of_scales = [one.scales for one in self.groupings]
+        of_effects = [one.groups * one.q for one in self.groupings]
+        ends = np.cumsum([self.rows.p, *of_scales, len(self.scales.kept), *of_effects])
+        common, *others = np.split(numbers[: ends[-1]], ends[:-1])
+        own, (variances, *effects) = others[: len(of_scales)], others[len(of_scales) :]
+        lam = [own[k] if one.known is None else self.known(common) for k, one in enumerate(self.groupings)]
+        mu = self.scales.coordinates(variances, self.scales.tau(common))
+        shaped = [v.reshape(one.groups, one.q) for v, one in zip(effects, self.groupings, strict=True)]
+        return State(common, lam, mu, shaped)

@@ -54,8 +54,13 @@ class WidePrior(NamedTuple):
 
 
 def wide_prior(base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre) -> WidePrior:
-    """From a centre under any of these priors."""
+    """From a centre under any of these priors. A search that overflows is taken back."""
     announce("looking for the scales of the prior")
+    with np.errstate(all="ignore"):
+        return _found(base, rows, priors, centre)
+
+
+def _found(base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre) -> WidePrior:
     start, used = base.row_layout.start, np.full(len(base._prior.mixture.start), np.inf)
     law, before = None, centre
     found: dict[str, np.ndarray] = {}
@@ -74,6 +79,7 @@ def wide_prior(base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre
         if changed < _NEAR:
             break
     assert law is not None
+    centre = centre if np.isfinite(centre.at.common).all() else before
     return WidePrior(centre, priors, law.lam, law.spread, TABLES.pack(**found))
 
 

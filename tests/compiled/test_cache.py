@@ -133,7 +133,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
 
 def test_without_a_compiler_the_error_says_what_to_unset():
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run([sys.executable, "-c", "from tunamh import sample"], capture_output=True, text=True, env=environment)
+    command = [sys.executable, "-c", "from tunamh import sample"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 1
     assert "ImportError: tunamh needs compiled code, and NUMBA_DISABLE_JIT=1" in done.stderr
 

@@ -220,15 +220,16 @@ PARTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def run(parts: dict[str, Callable[[], list[dict[str, Any]]]], name: str, doc: str | None) -> None:
+    """The parts that a user asks for, all by default: a table each, and a file that begins with ``name``."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--parts", nargs="+", choices=list(parts), default=list(parts))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     for part in options.parts:
-        rows = PARTS[part]()
-        write_json(options.out / f"evidence_{part}.json", {"machine": machine(), "rows": rows})
+        rows = parts[part]()
+        write_json(options.out / f"{name}_{part}.json", {"machine": machine(), "rows": rows})
         print_table(
             part,
             list(rows[0]),
@@ -237,4 +238,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(PARTS, "evidence", __doc__)

@@ -9,12 +9,9 @@ rows have a density in closed form. Every seed has a run and proposals of its ow
 
 from __future__ import annotations
 
-import argparse
 import time
-import warnings
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +19,7 @@ import pandas as pd
 from scipy import special, stats
 
 import tunamh
-from common import RESULTS, machine, number, print_table, write_json
+from evidence import run
 from tunamh import priors
 
 SEEDS, N = 100, 60
@@ -163,24 +160,5 @@ def cost() -> list[dict[str, Any]]:
     return found
 
 
-PARTS: dict[str, Callable[[], list[dict[str, Any]]]] = {"coverage": coverage, "cost": cost}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    for part in options.parts:
-        rows = PARTS[part]()
-        write_json(options.out / f"evidence_of_scales_{part}.json", {"machine": machine(), "rows": rows})
-        print_table(
-            part,
-            list(rows[0]),
-            [[one if isinstance(one, str) else number(one) for one in row.values()] for row in rows],
-        )
-
-
 if __name__ == "__main__":
-    main()
+    run({"coverage": coverage, "cost": cost}, "evidence_of_scales", __doc__)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import fit_checks_groups as fit_checks_of_groups
@@ -571,9 +572,10 @@ def evidence_by_importance() -> str:
     return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
-def evidence_coverage() -> str:
-    report = results("evidence_coverage")
-    columns = ["200 seeds, compared with quadrature", "reported standard error"]
+def _coverage(script: str, seeds: int) -> str:
+    """How large the errors of the evidence are beside the errors that it states."""
+    report = results(f"{script}_coverage")
+    columns = [f"{seeds} seeds, compared with quadrature", "reported standard error"]
     columns += ["sd of the errors / reported standard error", "errors within 2 standard errors", "acceptance"]
     rows = [
         [
@@ -585,24 +587,7 @@ def evidence_coverage() -> str:
         ]
         for one in report["rows"]
     ]
-    return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
-
-
-def evidence_of_scales_coverage() -> str:
-    report = results("evidence_of_scales_coverage")
-    columns = ["100 seeds, compared with quadrature", "reported standard error"]
-    columns += ["sd of the errors / reported standard error", "errors within 2 standard errors", "acceptance"]
-    rows = [
-        [
-            one["model"],
-            number(one["se"], 2),
-            f"{one['sd_z']:.2f}",
-            f"{one['within_two']:.0%}",
-            f"{one['acceptance']:.2f}",
-        ]
-        for one in report["rows"]
-    ]
-    return f"(`benchmarks/evidence_of_scales.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+    return f"(`benchmarks/{script}.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
 def evidence_of_scales_cost() -> str:
@@ -747,8 +732,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "first-minute": first_minute,
     "comparison-costs": comparison_costs,
     "evidence-importance": evidence_by_importance,
-    "evidence-coverage": evidence_coverage,
-    "evidence-of-scales-coverage": evidence_of_scales_coverage,
+    "evidence-coverage": partial(_coverage, "evidence", 200),
+    "evidence-of-scales-coverage": partial(_coverage, "evidence_of_scales", 100),
     "evidence-of-scales-cost": evidence_of_scales_cost,
     "true-model-first": true_model_first,
     "laplace-psis": laplace_and_psis,

@@ -62,12 +62,12 @@ def __getattr__(name: str) -> object:
         value = globals()[name] = _found(name)
         return value
     if not name.startswith("_"):
+        if find_spec(f"{__name__}.{name}"):
+            return import_module(f".{name}", __name__)
         from .targets.families.registry import FAMILIES
 
         if name in FAMILIES:
             return FAMILIES[name]
-        if find_spec(f"{__name__}.{name}"):
-            return import_module(f".{name}", __name__)
     here = f". Here it is {__name__}.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{here}")
 

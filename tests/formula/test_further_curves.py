@@ -296,6 +296,15 @@ def test_curves_whose_first_centre_is_a_saddle_are_sampled():
     assert arviz_stats.ess(posterior.posterior["sigma_s(z)_sigma"].values) > 100
 
 
+def test_proposals_given_the_scales_have_a_law_beside_a_saddle(monkeypatch):
+    """There the rows' quadratic falls in a direction, and under large scales the prior does not hold it."""
+    monkeypatch.setattr("tunamh.sampling.choice._nested", lambda target: None)
+    target = tunamh.regression("y ~ s(x) + z", beside_a_saddle(), family="gaussian", predictors={"scale": "~ s(z)"})
+    posterior = tunamh.sample(target, draws=300, rng=1, progressbar=False)
+    assert "in turn" in posterior.posterior.attrs["choice"]
+    assert float(posterior.sample_stats["acceptance_rate"].mean()) > 0.1
+
+
 def test_beside_groups_a_centre_without_a_quadratic_is_not_taken():
     """The second centre was where one row has a scale near zero: a LinAlgError."""
     target = tunamh.regression(

@@ -1,5 +1,8 @@
 """Files that come day by day, for the tests of living data."""
 
+import multiprocessing
+import os
+import signal
 from contextlib import contextmanager
 
 import numpy as np
@@ -67,3 +70,24 @@ def counted_reads(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(ParquetPiece, "tables", noted)
         yield places
+
+
+def killed_after(writes, work, *arguments):
+    """Whether ``work``, in a process of its own, was killed after it had written or renamed so many files."""
+    process = multiprocessing.get_context("fork").Process(target=_until_killed, args=(writes, work, arguments))
+    process.start()
+    process.join()
+    return process.exitcode == -signal.SIGKILL
+
+
+def _until_killed(writes, work, arguments):
+    replace, left = os.replace, [writes]
+
+    def replaced(*names):
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left[0] -= 1
+        replace(*names)
+
+    os.replace = replaced
+    work(*arguments)

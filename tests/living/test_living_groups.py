@@ -1,16 +1,14 @@
 """Groups over files that come and go: the rows are those of a fresh run bit for bit, and so is the posterior."""
 
-import multiprocessing
 import os
 import shutil
-import signal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from days import counted_reads, z_scores
+from days import counted_reads, killed_after, z_scores
 from scipy import stats
 
 import tunamh
@@ -20,7 +18,6 @@ from tunamh.formula.parser import parse_expression
 from tunamh.living import cache as caches
 from tunamh.living.kept_columns import as_record, column_of, has_columns, there
 from tunamh.living.records import as_bytes, from_bytes
-from tunamh.process import whole_files
 from tunamh.tables.columns import Factor, Numbers
 
 FORMULA, ROWS = "late ~ a + b + (1 | person)", 600
@@ -264,20 +261,6 @@ def test_a_piece_that_is_read_in_parts():
 # ------------------------------------------------------------------------------------------------------------ kills
 
 
-def killed_night(days, writes):
-    """A night that is killed after so many files were written."""
-    replace, left = os.replace, [writes]
-
-    def until_killed(*names):
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left[0] -= 1
-        replace(*names)
-
-    whole_files.os.replace = until_killed
-    night(days, formula=FORMULA + " + carrier")
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_after_a_kill_the_next_night_is_right(days, tmp_path):
     """Header, two files, levels, two starts and the journal are written; after each the start is the same."""
@@ -286,13 +269,10 @@ def test_after_a_kill_the_next_night_is_right(days, tmp_path):
     write_day(days, 5, persons=(30, 70))
     alone = shutil.copytree(days, tmp_path / "alone", copy_function=shutil.copy2)
     expected = night(alone, FORMULA + " + carrier")
-    fork, killed = multiprocessing.get_context("fork"), 0
+    killed = 0
     for writes in range(8):
         copy = shutil.copytree(days, tmp_path / f"copy{writes}", copy_function=shutil.copy2)
-        process = fork.Process(target=killed_night, args=(copy, writes))
-        process.start()
-        process.join()
-        killed += process.exitcode == -signal.SIGKILL
+        killed += killed_after(writes, night, copy, FORMULA + " + carrier")
         found = night(copy, FORMULA + " + carrier")
         assert found.fingerprint == expected.fingerprint
         np.testing.assert_array_equal(found.centre.at.common, expected.centre.at.common)

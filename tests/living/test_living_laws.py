@@ -1,16 +1,15 @@
 """The posterior of a living table is that of its rows: over nights with drift, after forgetting, after kills."""
 
-import multiprocessing
 import os
 import shutil
-import signal
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from days import FORMULA, counted_reads, fresh, living, sampled, table_of_day, write_day, z_scores
+from days import FORMULA, counted_reads, fresh, killed_after, living, sampled, table_of_day, write_day, z_scores
 from scipy import stats
 
 import tunamh
@@ -18,7 +17,6 @@ from tunamh.living import cache as caches
 from tunamh.living import set_up
 from tunamh.living.kept_rows import SERVING, KeptRows
 from tunamh.living.sums import mapped
-from tunamh.process import whole_files
 from tunamh.rows.servings import Served
 
 NIGHTS, DRIFT = 20, 0.01
@@ -214,20 +212,6 @@ def test_rules_that_cannot_be_read_stop_the_night(days):
 # ------------------------------------------------------------------------------------------------------------- kills
 
 
-def killed_night(days, writes):
-    """A night that is killed after so many files were written, half of the time in the middle of one."""
-    replace, left = os.replace, [writes]
-
-    def until_killed(*names):
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left[0] -= 1
-        replace(*names)
-
-    whole_files.os.replace = until_killed
-    living(days, days / "cache.tunamh")
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_twenty_kills_and_the_next_night_is_right(days, tmp_path, monkeypatch):
     """Rows have doubled, so that the night maps new files, and then all of them about a new centre."""
@@ -236,33 +220,16 @@ def test_twenty_kills_and_the_next_night_is_right(days, tmp_path, monkeypatch):
         write_day(days, day)
     alone = shutil.copytree(days, tmp_path / "alone", copy_function=shutil.copy2)
     expected = living(alone, alone / "cache.tunamh").kept.expanded
-    fork, killed = multiprocessing.get_context("fork"), 0
+    killed = 0
     for writes in range(20):
         copy = shutil.copytree(days, tmp_path / f"copy{writes}", copy_function=shutil.copy2)
-        process = fork.Process(target=killed_night, args=(copy, writes))
-        process.start()
-        process.join()
-        killed += process.exitcode == -signal.SIGKILL
+        killed += killed_after(writes, living, copy, copy / "cache.tunamh")
         found = living(copy, copy / "cache.tunamh").kept.expanded
         np.testing.assert_array_equal(found.centre, expected.centre)
         np.testing.assert_array_equal(found.hessian, expected.hessian)
         assert found.total_bound == expected.total_bound
         shutil.rmtree(copy)
     assert killed == 20
-
-
-def killed_forgetting(days, writes):
-    """`tunamh.forget`, killed after so many files were written or renamed."""
-    replace, left = os.replace, [writes]
-
-    def until_killed(*names):
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left[0] -= 1
-        replace(*names)
-
-    os.replace = until_killed
-    tunamh.forget(days / "cache.tunamh", where="person == 17")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
@@ -274,10 +241,7 @@ def test_rows_are_forgotten_as_a_whole_or_not_at_all_if_that_is_killed(days, wri
         person = pc.if_else(pc.equal(table["person"], 17), 18, table["person"])
         pq.write_table(table.set_column(4, "person", person), days / f"{day:03d}.parquet")
     living(days, days / "cache.tunamh")
-    process = multiprocessing.get_context("fork").Process(target=killed_forgetting, args=(days, writes))
-    process.start()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
+    assert killed_after(writes, partial(tunamh.forget, days / "cache.tunamh", where="person == 17"))
     target = living(days, days / "cache.tunamh")
     theirs = sum((np.array(pq.read_table(path)["person"]) == 17).sum() for path in days.glob("*.parquet"))
     assert theirs > 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import REASSOCIATE, helper
+from .vector import dot
 from .windows import window
 
 _STRIP = 256  # rows that are worked on at a time: their columns stay in the nearest cache
@@ -65,14 +66,6 @@ def _add_four(factors, p, q, r, s, out):
 
 
 @helper(fastmath=REASSOCIATE)
-def _product(values, others):
-    total = 0.0
-    for i in range(values.size):
-        total += values[i] * others[i]
-    return total
-
-
-@helper(fastmath=REASSOCIATE)
 def _combine(lines, first, stride, factors, out):
     """``sum_j factors_j line_j``, where line ``j`` begins at ``first + j * stride``."""
     n, d, j = out.size, factors.size, 0
@@ -102,7 +95,7 @@ def moments(lines, values, out):
     """``X' values``."""
     n = values.size
     for j in range(out.size):
-        out[j] = _product(window(lines, j * n, n), values)
+        out[j] = dot(window(lines, j * n, n), values)
 
 
 @helper(fastmath=REASSOCIATE)
@@ -117,7 +110,7 @@ def sandwich(lines, weight, out):
         for j in range(d):
             _multiply(window(weight, start, m), window(x, j * _STRIP, m), window(weighted, 0, m))
             for k in range(j + 1):
-                out[j, k] += _product(window(weighted, 0, m), window(x, k * _STRIP, m))
+                out[j, k] += dot(window(weighted, 0, m), window(x, k * _STRIP, m))
     for j in range(d):
         for k in range(j):
             out[k, j] = out[j, k]

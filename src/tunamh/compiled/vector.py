@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from . import CONTRACT, helper, intrinsic
+from . import CONTRACT, REASSOCIATE, helper, intrinsic
 
 
 @helper(inline=True)
@@ -24,6 +24,15 @@ def copy_into(out, values):
     """
     for j in range(out.size):
         out[j] = values[j]
+
+
+@helper(fastmath=REASSOCIATE)
+def dot(values, others):
+    """``sum_i values_i others_i``, eight or so terms at a time, in whatever order that needs."""
+    total = 0.0
+    for i in range(values.size):
+        total += values[i] * others[i]
+    return total
 
 
 @intrinsic

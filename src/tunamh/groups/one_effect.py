@@ -158,15 +158,6 @@ def sum_over_groups(values):
     return total
 
 
-@helper(fastmath=REASSOCIATE)
-def dot_over_groups(row, values):
-    """``sum_g row[g] values[g]``."""
-    total = 0.0
-    for g in range(row.size):
-        total += row[g] * values[g]
-    return total
-
-
 class Round(NamedTuple):
     """A round of (B): which groups are moving, what decides about each, and how many rounds it takes part in."""
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from ..compiled import helper
 from ..compiled.triangular import back, norm, solve
-from ..compiled.vector import copy_into
+from ..compiled.vector import copy_into, dot
 from ..compiled.windows import window
 from .conditionals import closed_energy, log_volume, place
-from .one_effect import dot_over_groups, energy_single, push_single
+from .one_effect import energy_single, push_single
 from .related import add_related
 
 
@@ -46,8 +46,8 @@ def _add_single(factor, moved, kappa, eps, gradient, of_scales):
     push_single(factor, kappa, eps, along, bent)
     cross, cross_thirds, sides, steps = factor.cross[0], factor.cross_thirds[0, 0], factor.side_precisions, factor.steps
     for j in range(factor.p):
-        gradient[j] += dot_over_groups(cross[j], along)
-        gradient[j] += dot_over_groups(cross_thirds[j], bent)
+        gradient[j] += dot(cross[j], along)
+        gradient[j] += dot(cross_thirds[j], bent)
     for k in range(moved):
         energies = np.empty(2)
         for v in range(2):
@@ -166,7 +166,7 @@ def fill_learned_shift(turn, shift):
             gradient[p + v // 2] += (1.0 if side == 0 else -1.0) * energy / (2.0 * steps[v // 2])
     for a in range(q):
         for j in range(p):
-            gradient[j] += dot_over_groups(cross[a, j], away[a])
+            gradient[j] += dot(cross[a, j], away[a])
     for i in range(n):
         total = 0.0
         for j in range(i, n):

@@ -8,6 +8,7 @@ of effects one by one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -89,13 +90,12 @@ class Weights:
     @property
     def centre(self) -> np.ndarray:
         """The point in the middle of the law."""
-        return self._point(self.law.centre, self.mean)
+        h = self.law.centre
+        return np.concatenate([h, self._placed(h, self.mean)[1]])
 
     def draws(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Points (n, d) of the law."""
-        h = self.law.draws(n, rng)
-        z = self.mean + rng.standard_normal((n, self.given.size)) @ self.root.T
-        return np.array([self._point(*one) for one in zip(h, z, strict=True)])
+        return np.array([np.concatenate([h, self._placed(h, z)[1]]) for h, z in self._drawn(n, rng)])
 
     def log_density(self, points: np.ndarray) -> np.ndarray:
         return np.array([self._log_q(self.joint.in_vector(one), *self._whitened(one)) for one in self.states(points)])
@@ -103,9 +103,15 @@ class Weights:
     def states(self, points: np.ndarray) -> list[State]:
         return [self._state(*np.split(point, [self.joint.count])) for point in points]
 
-    def _point(self, h: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def _drawn(self, n: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """``n`` pairs ``(h, z)``."""
+        h = self.law.draws(n, rng)
+        return zip(h, self.mean + rng.standard_normal((n, self.given.size)) @ self.root.T, strict=True)
+
+    def _placed(self, h: np.ndarray, z: np.ndarray) -> tuple[Given, np.ndarray]:
+        """The law given ``h``, and ``x``."""
         given = self.given.at(*self.joint.from_vector(h, self.given.point.common))
-        return np.concatenate([h, given.mean + solve_triangular(given.root, z, lower=True, trans="T")])
+        return given, given.mean + solve_triangular(given.root, z, lower=True, trans="T")
 
     def _state(self, h: np.ndarray, x: np.ndarray) -> State:
         common = x[-self.joint.rows.p :]
@@ -145,15 +151,13 @@ class Weights:
 
     def at_draw(self, state: State) -> float:
         """``log w`` at a draw of the posterior."""
-        given, z = self._whitened(state)
-        x = self.given.outside_of(state.common, state.effects)
+        given, x = self._given(state)
+        z = given.root.T @ (x - given.mean)
         return self._log_p(state, given, x, None) - self._log_q(self.joint.in_vector(state), given, z)
 
     def at_proposal(self, rng: np.random.Generator) -> float:
         """``log w`` at a draw of the law."""
-        point = self.draws(1, rng)
-        (state,) = self.states(point)
-        given, z = self._whitened(state)
+        ((h, z),) = self._drawn(1, rng)
+        given, x = self._placed(h, z)
         places = None if self.effects is None else rng.random((self.effects.one.groups, self.effects.one.q))
-        value = self._log_p(state, given, point[0, self.joint.count :], places)
-        return value - self._log_q(self.joint.in_vector(state), given, z)
+        return self._log_p(self._state(h, x), given, x, places) - self._log_q(h, given, z)

@@ -266,11 +266,8 @@ def _given_scales(target: ExaminedTarget) -> Choice:
 def _nested(target: ExaminedTarget) -> Choice | None:
     """A prior with a few scales: these and the coefficients in one step (spec 5u); None where that is not offered."""
     mode = target.modes[0]
-    if not may_be_nested(target):
-        return None
-    saddle = np.isfinite(mode.posterior.hessian).all() and not mode.posterior.metric().positive_definite
-    if not saddle and why_unsafe(target, mode) is not None:  # beside a saddle the scales' own centre may be a mode
-        return None
+    if not may_be_nested(target) or (why_unsafe(target, mode) is not None and not mode.beside_saddle):
+        return None  # beside a saddle, the centre under the scales' own widths may be a mode
     if target.effective_rows < _ROWS_EACH * target.dim:  # the quadratic knows nothing of large scales
         return None
     try:

@@ -48,6 +48,11 @@ class Mode(NamedTuple):
         return not self.slow and self.away < max(1.0, 0.1 * np.sqrt(self.point.size))
 
     @property
+    def beside_saddle(self) -> bool:
+        """Whether the search ended where the Hessian is indefinite."""
+        return bool(np.isfinite(self.posterior.hessian).all()) and not self.posterior.metric().positive_definite
+
+    @property
     def log_mass(self) -> float:
         """Of the Laplace law at this mode, up to a constant that all modes of a posterior share."""
         return self.posterior.metric().log_volume - self.posterior.energy

@@ -24,6 +24,7 @@ from ..compiled import (
     Kept,
     KernelPart,
     Model,
+    Move,
     Outcome,
     Own,
     Part,
@@ -84,7 +85,7 @@ def run_chain(
                 distance = model.distance(here, there, hyper)
             if math.isnan(log_rho) or log_rho == np.inf:
                 return Outcome(k * thin + t, BAD_RATIO)
-            decision = decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work)
+            decision = decide(rng, Move(theta, prop, log_rho, distance), model, stream, knobs, memory, work)
             if decision.fault != NO_FAULT:
                 return Outcome(k * thin + t, decision.fault)
             if stream.cursor[failed_at] < 0:

@@ -52,6 +52,7 @@ QUICK = {
 }
 
 
+@pytest.mark.long  # the code with the defect is compiled anew
 @pytest.mark.parametrize("name", QUICK)
 def test_a_defect_is_found(name, tmp_path):
     assert score_with(DEFECTS[name], tmp_path, QUICK[name]) > limit(TESTS)

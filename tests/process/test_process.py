@@ -167,6 +167,7 @@ print(codes)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_children_forked_while_another_thread_samples_can_sample():
     assert run(FORKS).strip() == "[0, 0, 0, 0, 0, 0]"

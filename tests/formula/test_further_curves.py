@@ -305,6 +305,7 @@ def test_proposals_given_the_scales_have_a_law_beside_a_saddle(monkeypatch):
     assert float(posterior.sample_stats["acceptance_rate"].mean()) > 0.1
 
 
+@pytest.mark.long
 def test_beside_groups_a_centre_without_a_quadratic_is_not_taken():
     """The second centre was where one row has a scale near zero: a LinAlgError."""
     target = tunamh.regression(

@@ -57,6 +57,7 @@ def test_moments_are_those_of_quadrature(kind, strength, seed):
     assert tree.sample_stats["bound_ratio"].max() <= 1
 
 
+@pytest.mark.long
 def test_moments_beside_an_unknown_dispersion():
     """Three dimensions and a line for every group: the log dispersion is a number that all rows share."""
     rng = np.random.default_rng(4)

@@ -111,6 +111,7 @@ def test_a_dask_cluster(path, expected, memory, client):
     assert (draws(rows) == expected[memory]).all()
 
 
+@pytest.mark.long
 def test_four_workers_of_a_cluster(path, expected, client):
     client.cluster.scale(4)
     client.wait_for_workers(4)
@@ -158,6 +159,7 @@ def test_small_files_of_a_dask_frame_stay_apart(tmp_path):
 # ------------------------------------------------------------------------------------------------------- lost workers
 
 
+@pytest.mark.long
 def test_a_lost_worker_of_a_cluster_changes_nothing(expected, client, tmp_path):
     """During the first map, and during a gather: the cluster does the work again."""
     marker = tmp_path / "died"

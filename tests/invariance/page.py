@@ -16,7 +16,7 @@ from problems import STRUCTURES
 STEPS = 8
 _HEAD = "| posterior | kernel | families | tests | largest z | run |\n|---|---|---:|---:|---:|---|"
 _HEAD_OF_DEFECTS = (
-    "| an error that we put into the code | found in (posterior; family; kernel) | largest z | run |\n|---|---|---:|---|"
+    "| an error put into the code | found in (posterior; family; kernel) | largest z | run |\n|---|---|---:|---|"
 )
 
 

@@ -39,7 +39,9 @@ def test_a_full_disk_is_told_and_nothing_is_lost(path, monkeypatch, code):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(StoreError, match=r"chain-\d-\d+.npz could not be written \(.*make room or mend") as caught:
+        with pytest.raises(
+            StoreError, match=r"chain-\d-\d+.npz could not be written \(.*free some space or repair"
+        ) as caught:
             tunamh.sample(new_target(), **SIZE, store=path)
     assert caught.value.path.parent == path
     assert not list(path.glob("*unfinished"))
@@ -121,7 +123,7 @@ def test_a_chunk_of_another_place_or_run_is_refused(finished, tmp_path):
     ):
         kept = goal.read_bytes()
         goal.write_bytes(source.read_bytes())
-        with pytest.raises(StoreError, match=f"{goal.name} is damaged or not of this run"):
+        with pytest.raises(StoreError, match=f"{goal.name} is damaged or does not belong to this run"):
             tunamh.read_store(path)
         goal.write_bytes(kept)
     tunamh.read_store(path)

@@ -141,7 +141,7 @@ CHUNKS = {
 def test_a_forged_chunk_is_damaged(copy, name):
     forge_chunk(copy, **CHUNKS[name])
     for read in (tunamh.read_store, lambda path: tunamh.resume(path, new_target(), draws=200)):
-        with pytest.raises(StoreError, match="is damaged or not of this run"):
+        with pytest.raises(StoreError, match="is damaged or does not belong to this run"):
             read(copy)
 
 
@@ -187,9 +187,9 @@ def test_a_folder_deleted_under_a_run_is_not_said_to_go_on(path, monkeypatch):
         return keep(run)
 
     monkeypatch.setattr(ChainRun, "_keep", deleted)
-    with pytest.raises(StoreError, match="is gone") as caught:
+    with pytest.raises(StoreError, match="does not exist any more") as caught:
         tunamh.sample(new_target(), **SIZE, store=path)
-    assert "goes on from" not in str(caught.value)
+    assert "continues with the same draws" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])

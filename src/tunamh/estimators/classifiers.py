@@ -213,7 +213,7 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
             The lower and the upper ends. The linear predictors of the first class are zero.
         """
         if kind == "response":
-            raise ValueError("labels have no intervals: leave kind= out for intervals of their probabilities.")
+            raise ValueError("there are no intervals of labels: leave kind= out to get intervals of the probabilities.")
         return super().interval(X, level, kind=kind, random_state=random_state)
 
 

@@ -48,9 +48,11 @@ def refuse_flat_scales(base: GLM, groupings: list[Grouping]) -> None:
             continue
         name = f"the scale of {one.name}"
         if one.df or one.related is not None:
-            refuse_flat(name, "it is taken for normal effects of unrelated levels only")
+            refuse_flat(name, "this prior is possible only for normal effects of unrelated levels")
         if len(groupings) > 1 or one.q > 1 or not base.family.squared:
-            refuse_flat(name, "it is taken for one factor with one column of effects beside Gaussian errors only")
+            refuse_flat(
+                name, "this prior is possible only for a single factor with one column of effects, and Gaussian errors"
+            )
         free, form = without_prior(base.coefficient_prior), base.row_layout.form
         if not _groups_with_rows(base, one) - free > 1:
             refuse_flat(name, "there are too few groups for the coefficients that have no prior")

@@ -268,7 +268,7 @@ def test_what_cannot_be_read_is_refused_in_words(tmp_path, flights):
         tunamh.open_rows(TABLE, memory="lots")
     with pytest.raises(TypeError, match="executor must be"):
         tunamh.open_rows(TABLE, executor=2)
-    with pytest.raises(TypeError, match=r"the codes of groups\[0\] must name columns"):
+    with pytest.raises(TypeError, match=r"the codes of groups\[0\] must be names of columns"):
         tunamh.MixedModel(flights[["a"]], "late", tunamh.Logistic(), groups=CARRIER)
 
 

@@ -378,7 +378,7 @@ MISTAKES = {
     "a prior of coefficients for a precision": (
         lambda: GLM(X, SHARES, tunamh.Beta(Normal())),
         ValueError,
-        "is a prior of coefficients of columns: give predictors={'precision': Z} too",
+        "is a prior of coefficients of columns: pass predictors={'precision': Z} too",
     ),
     "inflated by another family": (
         lambda: tunamh.ZeroInflated(tunamh.Logistic()),

@@ -245,7 +245,7 @@ def supported_start(target: Target, model: Model, rng: np.random.Generator, chai
                 if in_support(state, model):
                     return state
                 step = 0.5 * step
-    raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support: give init=.")
+    raise ValueError(f"{_START_TRIES} random initial states are all outside the support of the prior: pass init=.")
 
 
 def _energy_of_row(theta: np.ndarray, row: int, model: Model) -> float:

@@ -102,11 +102,11 @@ def _refuse_without_columns(base: GLM, one: Grouping) -> None:
     if name not in known:
         offered = ", ".join(known) if known else "none"
         raise ValueError(
-            f"the groups of {one.name} are on the predictor of {name}, which {type(base.user_family).__name__} lacks: "
-            f"its parameters with predictors of their own are {offered}."
+            f"the groups of {one.name} are in the predictor of {name}, but {type(base.user_family).__name__} has no "
+            f"such predictor; its parameters with predictors are {offered}."
         )
     raise ValueError(
-        f"the groups of {one.name} are on the predictor of {name}, which has no columns: give "
+        f"the groups of {one.name} are in the predictor of {name}, which has no columns: pass "
         f"predictors={{{name!r}: ...}} too, a column of ones at least."
     )
 

@@ -200,7 +200,9 @@ def columns_named(tables: Tables, given: Any, what: str) -> list[str]:
         return list(given.columns)
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{what} must name columns where X is one of tables, such as ['hour'], got {shown(given)}.")
+        raise TypeError(
+            f"{what} must be names of columns, because X comes from tables, such as ['hour'], got {shown(given)}."
+        )
     return tables[list(names)].columns
 
 
@@ -294,7 +296,7 @@ def codes_of_events(event: Any) -> Any:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"event must be 1 (or True) where the event was seen and 0 where the time is censored, but row {row} has "
+            f"event must be 1 (or True) if the event happened and 0 if the time is censored, but row {row} has "
             f"{values[row]}{_values_told(values)}"
         )
     return 1.0 - event.astype(np.float64)

@@ -134,7 +134,7 @@ def test_a_damaged_header_has_a_copy(finished, damage):
     path, whole = finished
     header = path / "header.json"
     header.write_bytes(damage(header.read_bytes()))
-    with pytest.raises(StoreError, match=r"header.json is damaged .* put header.copy.json in its place"):
+    with pytest.raises(StoreError, match=r"header.json is damaged .* replace the file by header.copy.json"):
         tunamh.read_store(path)
     os.replace(path / "header.copy.json", header)
     assert same(tunamh.read_store(path), whole)

@@ -40,7 +40,7 @@ def read_whole(path: Path, most: int) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | NON_BLOCK | BINARY), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise ValueError("it is no file that holds bytes")
+            raise ValueError("it is not a regular file")
         if found.st_size > most:
             raise ValueError(f"it has {found.st_size:,} bytes, where at most {most:,} are expected")
         return file.read(most + 1)

@@ -91,7 +91,7 @@ def test_priors_are_named_by_the_parameter_and_the_term():
 
 def test_what_has_no_predictor_is_refused():
     X, y = np.ones((len(TABLE), 1)), TABLE["y"].to_numpy()
-    with pytest.raises(ValueError, match="has no columns: give predictors="):
+    with pytest.raises(ValueError, match="has no columns: pass predictors="):
         MixedModel(X, y, tunamh.Gaussian(), [CODES, GroupEffects(CODES, predictor="scale")])
     with pytest.raises(ValueError, match="Poisson lacks"):
         MixedModel(X, np.ones(len(y)), tunamh.Poisson(), [CODES, GroupEffects(CODES, predictor="scale")])

@@ -232,7 +232,7 @@ def failed(*_):
 
 
 SPOILT = {
-    "shut down": (refused, tunamh.SourceError, "did not take on .*RuntimeError: cannot schedule"),
+    "shut down": (refused, tunamh.SourceError, "did not accept .*RuntimeError: cannot schedule"),
     "nothing": (lambda *_: None, TypeError, "must return a future.*got None"),
     "a number": (lambda *_: 3, TypeError, "must return a future.*got 3"),
     "a future of nonsense": (with_result("banana"), tunamh.SourceError, "gave back 'banana'"),
@@ -253,7 +253,7 @@ def test_executors_that_raise_or_give_back_nonsense_are_told(path, name):
 def test_an_executor_that_was_shut_down_is_told(path):
     with ThreadPoolExecutor(1) as pool:
         rows = tunamh.open_rows(path, executor=pool)
-    with pytest.raises(tunamh.SourceError, match=r"did not take on .*open the rows again"):
+    with pytest.raises(tunamh.SourceError, match=r"did not accept .*open the rows again"):
         tunamh.LogisticRegression(rows[COLUMNS], y="late")
 
 

@@ -215,7 +215,7 @@ class Predictor:
                 continue
             gamma = self.fitted.further(name)
             if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
-                raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
+                raise ValueError(f"columns of {name} are {Z.shape[1]}, but the model has {gamma.shape[-1]}.")
             effects = [self._added(one, chunk) for one in self.fitted.groups if one.parameter == name]
             eta = gamma @ Z.T + sum(one for one in effects if one is not None)
             found[name] = self.fitted.link_of(name).mean(eta)

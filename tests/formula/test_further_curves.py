@@ -161,7 +161,7 @@ def test_curves_of_probabilities(name):
     family, called, formula, further, truth = PARTS[name]
     target = tunamh.regression(formula, TABLE, family=family, predictors={family.described[0]: further})
     posterior = drawn(target)
-    assert "scales of the prior together" in tunamh.sampling.choice.choose(target, None, None, None).why
+    assert "scales of the prior are proposed together" in tunamh.sampling.choice.choose(target, None, None, None).why
     curve = next(one for one in curves_of(posterior) if one.name == called)
     if truth is not None:
         assert (off_truth(curve, truth) < 4).mean() > 0.9

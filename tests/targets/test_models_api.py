@@ -398,7 +398,7 @@ MISTAKES = {
     "a prior of a probability": (
         lambda: GLM(X, ZEROS, tunamh.Hurdle(tunamh.Poisson(), Normal())),
         ValueError,
-        "give predictors={'positive': Z} too",
+        "pass predictors={'positive': Z} too",
     ),
     "a cutpoint that is a number": (lambda: tunamh.Ordinal(3.0), TypeError, "cutpoint must be a prior"),
     "a category that is missing": (

@@ -103,7 +103,7 @@ def _refuse_without_columns(base: GLM, one: Grouping) -> None:
         offered = ", ".join(known) if known else "none"
         raise ValueError(
             f"the groups of {one.name} are in the predictor of {name}, but {type(base.user_family).__name__} has no "
-            f"such predictor; its parameters with predictors are {offered}."
+            f"such predictor (its parameters with predictors: {offered})."
         )
     raise ValueError(
         f"the groups of {one.name} are in the predictor of {name}, which has no columns: pass "

@@ -189,8 +189,8 @@ class Predictor:
         """The same effects wherever the level comes again."""
         if group.related:
             raise NotApplicable(
-                f"{group.name} has not the level {level}, and how it is related to the others is not known: put it "
-                "into the matrix of the model, where levels need no rows."
+                f"{group.name} has no level {level}, and the relation of this level to the others is not known: add it "
+                "to the matrix of the model (levels of the matrix need no rows)."
             )
         key = f"{group.name}: {group.columns[0]}", level
         if key not in self._unseen:

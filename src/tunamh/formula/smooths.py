@@ -22,10 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..targets.designs.curved import columns_of_curve, products_of_splines
+from ..targets.designs.curves import Curve
 from .demmler_reinsch import demmler_reinsch
 from .errors import FormulaError
 from .evaluation import Values
-from .splines import CYCLIC, POLYNOMIAL, SPLINES, differences, raw_columns
+from .splines import CYCLIC, POLYNOMIAL, SPLINES, differences, places, raw_columns
 from .syntax import Call, Name, Node, Number, label
 
 _LEAST = {"s": 5, "te": 5, "bs": 4, "ns": 2, "poly": 1}
@@ -179,7 +181,10 @@ class Smooth:
 
     def columns(self, x: np.ndarray) -> np.ndarray:
         """Of one curve: (n, each)."""
-        found = self.raw(x) @ self.T
+        assert self.T is not None
+        if not self.banded:
+            return self.raw(x) @ self.T
+        found = columns_of_curve(self._curve(self.T), self._places(x)[:, None])
         if self.unseen:
             last = found[:, self.each - self.unseen :]
             last[np.abs(last) < _ROUNDING] = 0.0
@@ -187,18 +192,55 @@ class Smooth:
 
     def of_rows(self, values: Values) -> np.ndarray:
         """Columns of a curve, or of that of the row's level; with a warning of rows beyond the data."""
+        found, by = self.columns(self._x(values)), self.asked.by
+        return found * values.numbers(by)[:, None] if by is not None and self.multiplied else found
+
+    def _x(self, values: Values) -> np.ndarray:
         own = self.asked
         x = values.numbers(own.x)
         if not own.cyclic:
             how = "the polynomial continues" if own.kind == POLYNOMIAL else "the curve continues as a straight line"
             warn_beyond(own.x, x, self.low, self.high, how)
-        found = self.columns(x)
-        return found * values.numbers(own.by)[:, None] if own.by is not None and self.multiplied else found
+        return x
+
+    @property
+    def banded(self) -> bool:
+        """Whether rows of the data hold where they lie on the curve, and not its columns (`as_curve`)."""
+        return self.asked.function == "s"
+
+    def _places(self, x: np.ndarray) -> np.ndarray:
+        own = self.asked
+        return places(x, self.low, self.high, own.raw, cyclic=own.cyclic)
+
+    def _curve(self, T: np.ndarray) -> Curve:
+        """One curve alone."""
+        return Curve(0, T, self.asked.cyclic)
+
+    def as_curve(self, start: int) -> Curve:
+        """The curve of a design whose parameters begin at ``start``; what no row sees is zero in all rows."""
+        assert self.T is not None
+        T = self.T.copy()
+        T[:, self.each - self.unseen :] = 0.0
+        return self._curve(T)._replace(start=start, levels=max(self.levels, 1), multiplied=self.multiplied)
+
+    def numbers_on(self, values: Values, codes: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """What a row of a design holds of the curve (`tunamh.targets.designs.curves`), one array for each number."""
+        own = self.asked
+        found, by = [self._places(self._x(values))], own.by
+        if by is None:
+            return found
+        if self.levels > 1:
+            found.append(codes[label(by)].astype(np.float64))
+        return [*found, values.numbers(by)] if self.multiplied else found
 
     def sums(self, values: Values) -> tuple[np.ndarray, ...]:
         """What is learned from some rows by addition: products of functions, and the number of rows."""
-        R = self.raw(values.numbers(self.asked.x))
-        return R.T @ R, np.array(float(len(R)))
+        x = values.numbers(self.asked.x)
+        n = np.array(float(len(x)))
+        if self.banded:
+            return products_of_splines(self._curve(np.eye(self.asked.raw)), self._places(x)[:, None]), n
+        R = self.raw(x)
+        return R.T @ R, n
 
     def finished(self, sums: tuple[np.ndarray, ...], levels: int) -> Smooth:
         """With its columns, by the `sums` of all rows; ``levels`` is how many a column ``by`` has."""

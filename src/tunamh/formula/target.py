@@ -183,7 +183,7 @@ def target_of(
     for name in further:
         of_further[name], own = split_groups(of_further[name], [one for one in model.groups if one.of == name])
         of_groups = of_groups.joined(own)
-    table = NamedDesign(model.side.columns(values).design(), model.side.names)
+    table = NamedDesign(model.side.design(values), model.side.names)
     if not model.side.dim and not family.hazards_alone:
         raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
     common = {

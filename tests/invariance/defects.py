@@ -226,11 +226,11 @@ DEFECTS: dict[str, Defect] = {
         "    behind = [laws._replace(scale=4.0 * laws.scale) for laws, end",
         "curves in two predictors | zero-inflated negative binomial, described | scales and coefficients",
     ),
-    "a spline of a curve that counts less at one of two points": Defect(
+    "curves of all levels by the coefficients of the first one": Defect(
         "targets/designs/curves.py",
-        "        out_prop[i] += at.c * other[level, q + 2] + at.d * other[level, q + 3]",
-        "        out_prop[i] += at.c * other[level, q + 2] + 0.9 * at.d * other[level, q + 3]",
-        "curves | logistic | joint, minibatch",
+        "            own = theta[curve.start + level * each + j]",
+        "            own = theta[curve.start + j]",
+        "curves | logistic | joint, all rows",
     ),
     "bright rows that go dark half as often as they should": Defect(
         "acceptance/firefly.py",

@@ -37,7 +37,7 @@ def both():
     positions = np.where(LEVEL < 0, NOWHERE, 9 + LEVEL)[:, None]
     plain = raw_columns("splines", PLACES, 0.0, 5.0, 8) @ PLAIN
     around = raw_columns("cyclic", AROUND, 0.0, 6.0, 6) @ CYCLIC
-    of_groups = [around * (GROUP == k)[:, None] for k in range(2)]
+    of_groups = [around * (k == GROUP)[:, None] for k in range(2)]
     dense = np.hstack([WHOLE, plain, around * TIMES[:, None], (LEVEL[:, None] == np.arange(3)) * 1.0, *of_groups])
     return CurvedDesign(WHOLE, positions, None, DIM, curves, numbers), dense
 
@@ -106,9 +106,7 @@ def test_the_compiled_side_agrees_row_by_row(n):
             assert energies[0] == pytest.approx(energies[1], rel=1e-7, abs=1e-9)
             assert rises[0] == pytest.approx(rises[1], rel=1e-7, abs=1e-9)
             assert bounds[0] == pytest.approx(bounds[1], rel=1e-7)
-            assert (
-                scales[0] > 0.7 * scales[1]
-            ).all()  # of splines, and of columns: sizes by which rounding is measured
+            assert (scales[0] > 0.7 * scales[1]).all()  # sizes by which rounding is measured
             assert (scales[0] < 10 * scales[1]).all()
     assert check_bounds(a, pairs=5, rng=1) <= 1.0
 

@@ -250,6 +250,8 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ s(x, k=3)", "k= is a whole number from 5"),
         ("y ~ s(x, k=7.5)", "k= is a whole number"),
         ("y ~ s(x, bs=4)", "s has no argument bs=; known are k, by, cyclic, period="),
+        ('y ~ s(hour, bs="cc")', r"no argument bs=.*s\(x, cyclic=True\) for a cyclic curve"),
+        ("y ~ s(x, fx=True)", r"no argument fx=.*bs\(x, df\)"),
         ("y ~ s(x, cyclic=maybe)", "cyclic= is True or False"),
         ("y ~ s(x, period=24)", "add cyclic=True"),
         ("y ~ s()", "s takes a column"),
@@ -257,7 +259,7 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ (s(x) | g)", r"a curve for every group is not possible: write s\(x\) \+ \(1 \+ x \| group\)"),
         ("y ~ mo(x)", r"monotonic effects are not offered: C\(x\)"),
         ("y ~ s(few)", "few has too few different values for a curve"),
-        ("y ~ x + s(x)", r"collinear"),
+        ("y ~ x + s(x)", r"collinear.*A curve s\(x\) contains the straight line in x"),
         ("y ~ s(c)", "holds text or categories"),
     ],
 )

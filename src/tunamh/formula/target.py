@@ -270,7 +270,9 @@ def _warn_of_numbers(one: GroupSide, values: Values) -> None:
 
 
 def _why(named: list[str]) -> str:
-    """Products of factors are collinear where combinations of their levels do not occur."""
+    """Products of factors are collinear where combinations of their levels do not occur; curves have lines in them."""
+    if any(name.endswith("[linear]") for name in named):
+        return " A curve s(x) contains the straight line in x, and a surface te(x, z) contains s(x) and s(z)."
     if not any("]:" in name and name.endswith("]") for name in named):
         return ""
     return " Combinations of levels that no row has make them so: 0 + a:b gives each that occurs its own coefficient."

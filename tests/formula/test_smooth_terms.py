@@ -67,6 +67,22 @@ def test_the_penalty_is_the_integral_of_the_squared_second_derivative(cyclic):
     assert c @ penalty(k, cyclic=cyclic) @ c / h**3 == pytest.approx(integral, rel=2e-3)
 
 
+TERMS_AND_NUMBERS = {"s(x, k=30)": 1, "s(hour, cyclic=True)": 1, "s(x, by=z)": 2, "s(x, by=c)": 2, "s(x) + s(z)": 2}
+TERMS_AND_NUMBERS |= {"te(x, z)": 24, "bs(x, 6)": 6, "ns(x, 4)": 4, "poly(x, 3)": 3, "s(x, k=30) + bs(z, 4)": 33}
+
+
+@pytest.mark.parametrize("terms", TERMS_AND_NUMBERS)
+def test_a_row_holds_one_number_for_a_curve(terms):
+    """And its level, or what multiplies it; of other terms all columns, and of curves in front of these."""
+    target = made(f"y ~ {terms}")
+    side, design = target.formula.side, target.user_rows.design
+    assert design.numbers.width == 1 + TERMS_AND_NUMBERS[terms]
+    if "+" not in terms:
+        assert design.numbers.width == 1 + side.curves[0].asked.numbers
+    columns = side.columns(target.formula.values(TABLE)).dense()
+    assert design.block(slice(None)).dense() == pytest.approx(columns, abs=1e-12)
+
+
 def test_wiggles_have_no_mean_and_no_slope_over_the_rows_and_the_size_of_their_scale():
     smooth = curve(made("y ~ s(x, k=12)"))
     columns = values(smooth, TABLE["x"])

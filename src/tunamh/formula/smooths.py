@@ -74,6 +74,11 @@ class Asked(NamedTuple):
         return self.function in ("s", "te")
 
     @property
+    def numbers(self) -> int:
+        """What a row in memory holds: of `s` where it lies on the curve, of others all columns."""
+        return {"s": 1 + (self.by is not None), "te": self.size**2 - 1}.get(self.function, self.size)
+
+    @property
     def name(self) -> str:
         """What results call the term: a smooth without the numbers that tune it."""
         by = "" if self.by is None else f", by={label(self.by)}"

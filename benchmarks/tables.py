@@ -495,7 +495,8 @@ def rows_from_disk() -> str:
 def flights() -> str:
     report = results("flights")
     runs = report["runs"]
-    columns = ["", *(f"rows {'in arrays' if name == 'arrays' else name}" for name in runs)]
+    said = {"held": "rows read into memory", "gathered": "rows gathered from the file", "arrays": "rows in arrays"}
+    columns = ["", *(said[name] for name in runs)]
     rows = [
         [name, *(f"{run['mean'][j]:.4f} ({run['sd'][j]:.4f})" for run in runs.values())]
         for j, name in enumerate(runs["held"]["names"])

@@ -291,7 +291,7 @@ def test_priors_that_do_not_fit_are_refused():
         made("y ~ s(x)", prior={"s(x)_sigma": tunamh.HalfNormal(1)})
     with pytest.raises(FormulaError, match=r"Ridge.* beside s\(x\) is not offered"):
         made("y ~ z + s(x)", prior=tunamh.priors.Ridge())
-    with pytest.raises(TypeError, match=r"beside s\(x\) only Normal and Flat priors"):
+    with pytest.raises(TypeError, match=r"in a model with s\(x\), only Normal and Flat priors"):
         made("y ~ z + s(x)", prior={"z": tunamh.priors.Laplace(scale=1)})
 
 
@@ -386,5 +386,5 @@ def test_the_line_of_a_curve_has_a_prior_by_name_and_a_wiggle_has_none_of_its_ow
     told = tunamh.prior_summary(by_level)["prior"]
     assert told["s(x, by=c)[b, linear]"] == "normal, mean 0, standard deviation 7"
     assert told["s(x, by=c)[a, linear]"] != told["s(x, by=c)[b, linear]"]
-    with pytest.raises(FormulaError, match=r"prior names 's\(x\)\[2\]', one of the wiggles of s\(x\)"):
+    with pytest.raises(FormulaError, match=r"prior names 's\(x\)\[2\]', one of the coefficients of s\(x\)"):
         made("y ~ s(x)", prior={"s(x)[2]": tunamh.Normal(scale=1)})

@@ -163,7 +163,7 @@ MAP = np.diag([2.0, 3.0, 2.0, 2.0, 1.0]) - np.array(
     [[0, 1, 1, 0, 0], [1, 0, 1, 1, 0], [1, 1, 0, 0, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0]]
 )
 WRONG = [
-    ({"precision": MAP}, "says nothing of the sum"),
+    ({"precision": MAP}, "says nothing about the sum"),
     ({"covariance": np.ones((5, 5))}, "not positive definite"),
     ({"covariance": KINSHIP, "precision": KINSHIP}, "both"),
     ({"covariance": KINSHIP[:, :4]}, "as many rows as columns"),

@@ -110,7 +110,7 @@ def test_a_summary_of_no_draws_says_what_is_wanted(given):
         "dict": {"posterior": {"theta": [1.0]}},
         "nothing": None,
     }
-    with pytest.raises(TypeError, match=r"a summary is one of draws: give what tunamh.sample\(target\) returned.*got"):
+    with pytest.raises(TypeError, match=r"tunamh.summary needs draws: pass the result of tunamh.sample\(target\).*got"):
         tunamh.summary(wrong[given])
 
 

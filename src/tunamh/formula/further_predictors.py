@@ -59,8 +59,8 @@ def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any
     if own is not None:
         if side.smooths:
             raise FormulaError(
-                f"{name} has the prior {own!r} of the family, and {side.smooths[0].name} in its predictor has a "
-                f'prior of its own: leave the family\'s out, and give priors by name, such as {{"{name} Intercept": '
+                f"{name} has the prior {own!r} in the family, but {side.smooths[0].name} in its predictor needs its "
+                f'own prior: leave the prior of the family out, and set priors by name, such as {{"{name} Intercept": '
                 "tunamh.Normal(scale=1)}."
             )
         if given:

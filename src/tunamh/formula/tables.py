@@ -241,7 +241,7 @@ def target_of_tables(
         raise FormulaError(f"the formula {asked.text!r} has no coefficients: give it an intercept or a term.")
     of_trials = "trials" in asked.beside
     if of_trials and not family.of_labels:
-        raise FormulaError(f"trials are of labels, and {type(family).__name__} has none.")
+        raise FormulaError(f"trials= is for labels, and {type(family).__name__} is not a family of labels.")
     linear = not of_trials or family.linear_in_label
     rows = FormulaRows(model, names, float(y[0]), linear)
     classes = response.levels if family.of_classes else None

@@ -47,7 +47,8 @@ def by_columns(observations: Observations, likelihood: Any, name: str, prior: An
     second, labels = observations.others[0], observations.other_names[0]
     if prior is not None and not isinstance(prior, IndependentPrior):
         raise TypeError(
-            f"{name} is described by columns, so its prior is one of coefficients such as tunamh.Normal(scale=1), got "
+            f"{name} depends on columns, so its prior must be a prior of coefficients, such as "
+            f"tunamh.Normal(scale=1), got "
             f"{shown(prior)}."
         )
     d, more = observations.design.dim, second.dim

@@ -226,6 +226,12 @@ DEFECTS: dict[str, Defect] = {
         "    behind = [laws._replace(scale=4.0 * laws.scale) for laws, end",
         "curves in two predictors | zero-inflated negative binomial, described | scales and coefficients",
     ),
+    "curves of all levels with the coefficients of the first level": Defect(
+        "targets/designs/curves.py",
+        "            own = theta[curve.start + level * each + j]",
+        "            own = theta[curve.start + j]",
+        "curves | logistic | joint, all rows",
+    ),
     "bright rows of FlyMC become dark half as often as they should": Defect(
         "acceptance/firefly.py",
         "        if accepts(rng, math.log(q) - _log_brightness(gap[slot])):",

@@ -43,6 +43,7 @@ from .left_side import Response, numbers_beside, response_of_levels
 from .model import FormulaModel
 from .needed_rows import Read, missing_told, values_of
 from .priors import prior_of
+from .smooths import asked as asked_of
 from .syntax import label
 from .typical import ColumnsLook, columns_look, typical_columns
 from .variables import as_columns, join_levels, joined_variables, read, usable_numbers
@@ -194,7 +195,8 @@ def _sizes(asked: Read) -> dict[str, int]:
     sides = asked.right, *asked.others.values()
     groups = [group for terms in sides for group in terms.groups]
     effects = sum(len(group.columns.fixed) + group.columns.has_intercept for group in groups)
-    return {"numbers": sum(len(terms.fixed) + 1 for terms in sides), "more": BYTES_OF_AN_EFFECT * effects}
+    numbers = sum(len(terms.fixed) + 1 + sum(asked_of(one).numbers for one in terms.curves) for terms in sides)
+    return {"numbers": numbers, "more": BYTES_OF_AN_EFFECT * effects}
 
 
 def in_memory(asked: Read, tables: Tables) -> Frame:

@@ -226,6 +226,6 @@ def default_start(rows: InMemory) -> IndependentPrior:
 def _moments(rows: Rows) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Of a block: the number of rows, and mean, squared deviations and range of every column that is kept whole."""
     given = rows.X.block if isinstance(rows.X, BlockWithOffset) else rows.X
-    X = given.whole if isinstance(given, IndexedBlock) else given.dense()
+    X = given.without_levels if isinstance(given, IndexedBlock) else given.dense()
     mean = X.mean(axis=0)
     return float(len(X)), mean, ((X - mean) ** 2).sum(axis=0), X.min(axis=0), X.max(axis=0)

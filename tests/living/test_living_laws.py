@@ -217,7 +217,7 @@ def test_twenty_kills_and_the_next_night_is_right(days, tmp_path, monkeypatch):
     """Rows have doubled, so that the night maps new files, and then all of them about a new centre."""
     monkeypatch.setattr(set_up, "_ROWS_KEPT", 2000)
     for day in range(6, 13):
-        write_day(days, day)
+        write_day(days, day, drift=0.1)
     alone = shutil.copytree(days, tmp_path / "alone", copy_function=shutil.copy2)
     expected = living(alone, alone / "cache.tunamh").kept.expanded
     killed = 0
@@ -327,6 +327,7 @@ def centre_of(target):
         set_up.ladder_of(3, local=True).radii,
         rows=80,
         date="",
+        mean=expanded.centre,
         frame=None,
     )
 

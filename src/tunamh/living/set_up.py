@@ -14,14 +14,24 @@ from ..process.stages import announce
 from ..rows.executors import in_order
 from ..rows.packing import ROW, Packing, packed_rows
 from ..rows.passes import with_progress
-from ..targets.expansion.foreseen import ROWS_OF_A_PIECE, TIMES, foreseen_rows, why_move, why_move_in_files
+from ..targets.expansion.foreseen import (
+    ROWS_OF_A_PIECE,
+    TIMES,
+    Samples,
+    foreseen_rows,
+    fresh_total,
+    why_move,
+    why_move_in_files,
+)
 from ..targets.expansion.kept import Filled, KeptExpansion, kept_expansion, kept_target
 from ..targets.expansion.one_predictor import OnePredictor, ladder_of
 from ..targets.expansion.taylor import TaylorTarget
 from ..targets.glm import GLM
+from ..targets.layouts import Trust
 from ..targets.search.newton import Mode, look
 from .cache import ModelFolder
 from .centre import Centre
+from .drift import ahead, travel, wide_radii
 from .kept_rows import KeptRows
 from .observations import LivingRows
 from .piece_map import PieceMap, drawn_rows
@@ -136,6 +146,7 @@ class Night:
         """All pieces mapped at a centre that is cheap, old or new, and what follows from their sums."""
         refuse_other_models(self.base)
         centre, moved = self._centre_of_before(), None
+        first = centre is None
         if centre is None:
             centre, moved = self.first_centre(), "it is the first one"
         else:
@@ -147,20 +158,16 @@ class Night:
             sums = joined(pieces)
             expanded = kept_target(self.base, centre.rows_at, sums, self.kept_rows(centre, pieces))
             self._refuse_flat(expanded)
-            now, fresh = foreseen_rows(
-                expanded,
-                [(piece.total, piece.rows) for piece in pieces],
-                centre.factor,
-                self.base.observations.design.numbers,
-            )
-            why = why_move(now, fresh, sums.n_rows, centre.rows)
-            if moved is None:
-                supply = sum(len(piece.rows) for piece in pieces)
-                why = why_move_in_files(now, fresh, sums.n_rows, centre.rows, supply)
+            seen = [(piece.total, piece.rows) for piece in pieces]
+            now, fresh = foreseen_rows(expanded, seen, centre.factor, self.base.observations.design.numbers)
+            supply = sum(len(piece.rows) for piece in pieces)
+            why = why_move_in_files(now, fresh, sums.n_rows, centre.rows, supply)
+            if first:
+                why = why_move(now, fresh, sums.n_rows, centre.rows)
             if why is None or tried == _MOST_CENTRES - 1:
                 break
             moved = moved or why
-            centre = self.moved(expanded, centre)
+            centre = self.moved(expanded, centre, seen, sums.of_rows.factors)
             self._found.clear()
         self.folder.write(self._centre_file, centre.as_record())
         keep = {map_name(one, self.rules, self.design, centre) for one in self.ids}
@@ -218,13 +225,21 @@ class Night:
             return mode.point, mode.posterior.metric().factor
         return mode.point - metric.factor @ (metric.factor.T @ posterior.gradient), metric.factor
 
-    def moved(self, expanded: TaylorTarget, centre: Centre) -> Centre:
-        """A fresh centre: the Gaussian's mean, and its metric."""
-        return self._new_centre(expanded.reference, expanded.metric.factor, self.n_rows, centre.frame)
+    def moved(self, expanded: TaylorTarget, centre: Centre, seen: Samples, factors: np.ndarray) -> Centre:
+        """A fresh centre: the Gaussian's mean or, where that drifts, a point ahead of it; and the Gaussian's metric."""
+        mean, metric = expanded.reference, expanded.metric
+        way = travel(centre, mean, metric.inverse, self.n_rows)
+        if way.any():
+            total = fresh_total(expanded, seen, centre.factor, self.base.observations.design.numbers)
+            kept = sum(entries_of(length, self.n_rows) for length in self.lengths)
+            way = ahead(way, total, self.n_rows, kept, Trust(tuple(centre.radii**2), tuple(factors)))
+        return self._new_centre(mean, metric.factor, self.n_rows, centre.frame, way)
 
-    def _new_centre(self, point: np.ndarray, factor: np.ndarray, rows: int, frame: Any) -> Centre:
+    def _new_centre(self, mean: np.ndarray, factor: np.ndarray, rows: int, frame: Any, way: Any = None) -> Centre:
         radii = ladder_of(self.base.dim, local=self.base.terms.local()).radii
-        return Centre.at(list(self.base.names), point, factor, radii, rows=rows, date=self.date, frame=frame)
+        radii = wide_radii(radii, self.base.dim, self.n_rows)
+        point, about = mean if way is None else mean + factor @ way, {"rows": rows, "date": self.date, "mean": mean}
+        return Centre.at(list(self.base.names), point, factor, radii, frame=frame, **about)
 
     # -------------------------------------------------------------------------------------------------- the pieces
 

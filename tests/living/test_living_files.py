@@ -378,22 +378,6 @@ def test_offsets_weights_and_missing_values(tmp_path):
     assert tunamh.check_bounds(target.kept.expanded, pairs=3, rng=1) <= 1.0
 
 
-@pytest.mark.parametrize(
-    ("formula", "family", "match"),
-    [
-        ("late ~ scale(a)", tunamh.Logistic(), "needs numbers from all rows"),
-        ("late ~ a:carrier:C(late)", tunamh.Logistic(), "products of factors"),
-        ("a ~ b", tunamh.StudentT(), "an unknown scale|several modes"),
-        ("late ~ a", None, "need a family"),
-        ("late ~ s(a)", tunamh.Logistic(), "needs the range of all rows"),
-        ("a | cens(late) ~ b", tunamh.Exponential(), "times to event, censored responses"),
-    ],
-)
-def test_what_cannot_be_kept_is_refused_with_the_reason(days, formula, family, match):
-    with pytest.raises((tunamh.FormulaError, tunamh.NotApplicable), match=match):
-        tunamh.regression(formula, tunamh.open_rows(str(days / "*.parquet"), cache=days / "x"), family=family)
-
-
 def test_what_cannot_be_opened_with_a_cache_is_refused(days):
     with pytest.raises(tunamh.NotApplicable, match="Write each block as a Parquet file"):
         tunamh.open_rows([{"a": np.ones(3)}], cache=days / "x")

@@ -1,8 +1,7 @@
 """Coefficients that drift: how far the posterior mean will move, and a centre that is put ahead of it.
 
-Where coefficients drift, the mean moves the same way night after night. A centre at the mean of today is left behind. One
-that lies ahead is met half way: at first the mean comes nearer, so that the centre lasts up to twice as long, and its
-steps read no more rows than at the end. Any centre is exact.
+Where coefficients drift, the mean moves the same way night after night. A centre at the mean of today is left behind.
+One that lies ahead lasts up to twice as long, since at first the mean comes nearer to it. Any centre is exact.
 """
 
 from __future__ import annotations

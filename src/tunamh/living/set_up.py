@@ -144,7 +144,6 @@ class Night:
 
     def settled(self) -> Settled:
         """All pieces mapped at a centre that is cheap, old or new, and what follows from their sums."""
-        refuse_other_models(self.base)
         centre, moved = self._centre_of_before(), None
         first = centre is None
         if centre is None:
@@ -202,19 +201,22 @@ class Night:
         some = np.sort(order[:enough]).tolist()
         source = self.source.some([k for k in some if self.lengths[k] > 0])
         observations: Any = self.base.observations
-        sample = LivingRows(source, observations._blocks, None).take(np.arange(source.n_rows))
+        index = np.arange(source.n_rows)
+        if len(index) > TIMES * _ROWS_FOR_A_CENTRE:
+            index = np.sort(np.random.default_rng(1).choice(index, _ROWS_FOR_A_CENTRE, replace=False))
+        sample = LivingRows(source, observations._blocks, None).take(index)
         self.rows_read += source.rows_read
-        first = self.base.on_observations(sample.weighted_up(self.n_rows / source.n_rows))
+        first = self.base.on_observations(sample.weighted_up(self.n_rows / sample.n_rows))
         mode = first.modes[0]
         if not mode.found or not mode.posterior.metric().positive_definite:
             raise NotApplicable(
                 "no mode was found, so there is no centre for the expansion: set a prior, or open the rows "
                 "without cache=."
             )
-        if self.n_rows > TIMES * source.n_rows:
+        if self.n_rows > TIMES * sample.n_rows:
             point, factor = self._stepped(first, mode)
             return self._new_centre(point, factor, self.n_rows, first.columns.frame)
-        return self._new_centre(mode.point, mode.posterior.metric().factor, source.n_rows, first.columns.frame)
+        return self._new_centre(mode.point, mode.posterior.metric().factor, sample.n_rows, first.columns.frame)
 
     def _stepped(self, sample: GLM, mode: Mode) -> tuple[np.ndarray, np.ndarray]:
         """Where a Newton step over all rows leads from the mode of a sample, and the metric of all rows."""
@@ -238,8 +240,8 @@ class Night:
     def _new_centre(self, mean: np.ndarray, factor: np.ndarray, rows: int, frame: Any, way: Any = None) -> Centre:
         radii = ladder_of(self.base.dim, local=self.base.terms.local()).radii
         radii = wide_radii(radii, self.base.dim, self.n_rows)
-        point, about = mean if way is None else mean + factor @ way, {"rows": rows, "date": self.date, "mean": mean}
-        return Centre.at(list(self.base.names), point, factor, radii, frame=frame, **about)
+        names, point = list(self.base.names), mean if way is None else mean + factor @ way
+        return Centre.at(names, point, factor, radii, rows=rows, date=self.date, mean=mean, frame=frame)
 
     # -------------------------------------------------------------------------------------------------- the pieces
 
@@ -312,27 +314,16 @@ def centre_on(record: Record | None, names: list[str], widths: np.ndarray) -> Ce
         return None
 
 
-def refuse_other_models(base: GLM) -> None:
-    """Raise for a regression whose pieces cannot be kept at a centre."""
-    reason = None
+def why_not_at_a_centre(base: GLM) -> str | None:
+    """Why the pieces of a regression cannot be kept as sums at a centre, as the end of a sentence; None: they can."""
     if base.coefficient_prior.mixture is not None:
-        raise NotApplicable(
-            "cache= and priors with unknown scales (Ridge, Grouped, Horseshoe) together are not offered, since these "
-            "scales need a pass over all rows: give a prior whose scale is known, such as "
-            'prior={"carrier": tunamh.Normal(scale=0.5)}, or open the rows without cache=.'
-        )
+        return "the scales of the prior are unknown"
     if not isinstance(base.terms, OnePredictor):
-        reason = "has several predictors"
-    elif base.row_layout.form is not None or base.observations is not base.user_rows:
-        reason = "has an unknown scale or shape, whose coordinates are chosen by the rows of all files"
-    elif not base.convex:
-        reason = "may have several modes, and the search for them would need all rows every night"
-    elif base.own_bounds:
-        reason = "is your own, and a cache cannot tell when its functions change"
-    elif base.terms.known_order is not None and base.terms.known_order < 2:
-        reason = "has no expansion of second order"
-    if reason is not None:
-        raise NotApplicable(
-            f"cache= keeps what was computed of every file at a centre, and {base.user_family!r} {reason}. Open the "
-            "rows without cache=, or take a family such as Logistic(), Poisson() or Gaussian(scale=1.5)."
-        )
+        return f"{base.user_family!r} has several predictors"
+    if base.row_layout.form is not None or base.observations is not base.user_rows:
+        return f"{base.user_family!r} has an unknown scale or shape"
+    if not base.convex:
+        return f"{base.user_family!r} may have several modes"
+    if base.terms.known_order is not None and base.terms.known_order < 2:
+        return f"{base.user_family!r} has no expansion of second order"
+    return None

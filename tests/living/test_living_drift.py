@@ -7,7 +7,7 @@ from days import FORMULA, fresh, living, write_day
 import tunamh
 from tunamh.living import set_up
 from tunamh.living.centre import Centre
-from tunamh.living.drift import ahead, travel
+from tunamh.living.drift import ahead, travel, wide_radii
 from tunamh.targets.expansion.foreseen import LASTING, rows_about
 from tunamh.targets.layouts import RUNGS, Trust
 
@@ -39,6 +39,13 @@ def test_a_centre_lies_as_far_ahead_as_the_kept_rows_allow():
     assert not ahead(way, 10.0, 10_000, LASTING, trust).any()
     narrow = Trust((4.0,) * RUNGS, (1.0,) * RUNGS + (np.inf,))
     assert ahead(way, 0.01, 10_000, LASTING, narrow)[0] < few[0]
+
+
+def test_radii_are_wider_the_more_rows_there_are():
+    radii = 4.0 * 2.0 ** np.arange(RUNGS)
+    np.testing.assert_array_equal(wide_radii(radii, 4, 1000), radii)
+    np.testing.assert_allclose(wide_radii(radii, 4, 40_000), 20.0 * 2.0 ** np.arange(RUNGS))
+    assert np.isinf(wide_radii(np.full(RUNGS, np.inf), 4, 40_000)).all()
 
 
 @pytest.fixture(scope="module")

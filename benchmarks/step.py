@@ -22,7 +22,7 @@ from problems import make
 from tunamh.chains.guard import new_work, parameters_at
 from tunamh.chains.loop import ChainSetup, ChainState, advance
 from tunamh.chains.metropolis import ROWS, joined
-from tunamh.compiled import borrowed
+from tunamh.compiled import Move, borrowed
 from tunamh.rows.supply import open_stream
 from tunamh.sampling.choice import Choice, choose
 
@@ -54,12 +54,12 @@ def repeat_measure(n, here, there, model):
 
 
 @numba.njit
-def repeat_decide(n, rng, theta, prop, distance, model, stream, decide, knobs, memory, work):
+def repeat_decide(n, rng, theta, prop, distance, model, stream, test, memory, work):
     model, stream, work, memory = borrowed(model), borrowed(stream), borrowed(work), borrowed(memory)
-    theta, prop, knobs = borrowed(theta), borrowed(prop), borrowed(knobs)
+    theta, prop, test = borrowed(theta), borrowed(prop), borrowed(test)
     rows = 0
     for _ in range(n):
-        rows += decide(rng, theta, prop, 0.0, distance, model, stream, knobs, memory, work).rows
+        rows += test[0](rng, Move(theta, prop, 0.0, distance), model, stream, test[1], memory, work).rows
     return rows
 
 
@@ -92,7 +92,7 @@ def measure(name: str, single: bool = False) -> dict:
     distance = model.distance(here, there, model.data.hyper)
     state = ChainState(here.copy(), rng, open_stream(np.random.SeedSequence(1)), test.memory.copy())
     stream, n = state.stream.of(test.supply), 20_000
-    decide = (rng, theta, prop, distance, model, stream, test.decide, test.knobs, state.memory, work)
+    decide = (rng, theta, prop, distance, model, stream, (test.decide, test.knobs), state.memory, work)
     setup = ChainSetup(model, joined(proposal, test), work)
     draws, record = np.empty((n, target.dim)), setup.new_record(n)
 

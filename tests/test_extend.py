@@ -14,6 +14,7 @@ import pytest
 import tunamh
 from conftest import logistic_data
 from tunamh import MH, MHSS, TunaMH, check_bounds, extend
+from tunamh.extend import NO_FAULT, NO_ROWS, failure, sum_of_rises, verdict
 from tunamh.process.stages import watching
 from tunamh.rows.passes import ROWS_AT_ONCE
 from tunamh.targets.families.registry import as_family
@@ -212,6 +213,27 @@ def test_a_tests_compiled_code_has_its_acceptance_probabilities(own):
                 error = np.sqrt(chance * (1 - chance) / len(after))
                 assert abs(np.mean(after == there) - chance) < 4 * error
     assert "Barker" in tree.posterior.attrs["settings"]
+
+
+def all_rows(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+    if log_rho == -np.inf:
+        return verdict(rng, log_rho, 0, False, np.nan, np.nan)
+    total, worst, fault = sum_of_rises(theta, prop, model, work, distance)
+    return verdict(rng, log_rho - total, model.n_rows, True, worst, np.nan) if fault == NO_FAULT else failure(fault)
+
+
+def test_a_test_with_the_arguments_of_before_is_called_and_warned_of(own):
+    with pytest.warns(DeprecationWarning, match="ten arguments that a test had in tunamh 0.1"):
+        decide = extend.part(extend.Decide)(all_rows)
+
+    class OfBefore(own.Barker):
+        def bind(self, target):
+            return extend.ReadyTest(decide, extend.fixed([]), np.empty(0), NO_ROWS)
+
+    _, target = finite_problem()
+    given = {"draws": 1000, "tune": 0, "chains": 1, "init": [0.0], "rng": 1}
+    found, expected = (tunamh.sample(target, test=test, **given) for test in (OfBefore(), MH()))
+    assert np.array_equal(found.posterior["theta"], expected.posterior["theta"])
 
 
 def test_a_test_goes_with_families_proposals_and_priors(own):

@@ -86,12 +86,14 @@ exact for any step size, if the Hastings factor is right. ::
 
 A test
 ------
-``log_rho`` is the part of the log acceptance ratio that needs no rows: prior, proposal and Taylor part.
-``distance`` is ``M(theta, prop)``, with ``|U_i(prop) - U_i(theta)| <= c_i M``. If a choice of the test depends on the
-move, it must depend on a symmetric function of (theta, prop). ::
+``move`` is a `Move`. It has the parameters ``theta`` and ``prop``. Its ``log_rho`` is the part of the log acceptance
+ratio that needs no rows: prior, proposal and Taylor part. Its ``distance`` is ``M(theta, prop)``, with
+``|U_i(prop) - U_i(theta)| <= c_i M``. If a choice of the test depends on the move, it must depend on a symmetric
+function of (theta, prop). ::
 
     @part(Decide)
-    def decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+    def decide(rng, move, model, stream, knobs, memory, work):
+        theta, prop, log_rho, distance = move
         if log_rho == -np.inf:                          # prop lies outside the support
             return verdict(rng, log_rho, 0, False, np.nan, np.nan)
         total, worst, fault = sum_of_rises(theta, prop, model, work, distance)      # all rows, or draw_rows: a few
@@ -153,6 +155,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from . import compiled as _jit
@@ -184,6 +187,7 @@ from .compiled import (
     FamilyEnergy,
     FamilyRise,
     LogPrior,
+    Move,
     Part,
     Propose,
     Step,
@@ -222,7 +226,30 @@ def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[
         True: keep the compiled code on disk. If you edit the function, or a function that it calls, it is compiled
         again.
     """
-    return _jit.part(role, fastmath=fastmath, cache=cache)
+    decorate = _jit.part(role, fastmath=fastmath, cache=cache)
+    if role is not Decide:
+        return decorate
+    return lambda function: decorate(_of_a_move(function))
+
+
+def _of_a_move(function: Callable) -> Callable:
+    """A test as it is written now; one with the ten arguments of 0.1 is called by one with a `Move`."""
+    if len(signature(function).parameters) != 10:
+        return function
+    warnings.warn(
+        f"{function.__name__} has the ten arguments that a test had in tunamh 0.1. Write (rng, move, model, stream, "
+        "knobs, memory, work) and begin with theta, prop, log_rho, distance = move.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    inner = helper(function)
+
+    def decide(rng: Any, move: Any, model: Any, stream: Any, knobs: Any, memory: Any, work: Any) -> Any:
+        theta, prop, log_rho, distance = move
+        return inner(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work)
+
+    decide.__doc__ = function.__doc__
+    return decide
 
 
 def helper(
@@ -261,6 +288,7 @@ __all__ = [
     "LowerBound",
     "Memory",
     "MetropolisHastings",
+    "Move",
     "NotApplicable",
     "OverSteps",
     "Part",

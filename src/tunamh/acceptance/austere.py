@@ -15,7 +15,7 @@ from ..compiled.layouts import WHOLE, Layout
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, subset_acceptance
 from .base import Memory, ReadyTest, failure, verdict
-from .subsets import SubsetMove, grow
+from .subsets import SubsetRows, grow
 
 _KNOBS = Layout("Austere", "stages", stage=WHOLE, quantiles=("stages",))
 """Rows per stage, and the Student quantile of every stage but the last."""
@@ -24,18 +24,18 @@ _knobs_at = _KNOBS.reader()
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+def _decide(rng, move, model, stream, knobs, memory, work):
     """Accept iff the mean of ``U_i(theta) - U_i(prop)`` exceeds ``(log u - log rho) / N``, as the subset has it."""
-    if log_rho == -np.inf:
-        return verdict(rng, log_rho, 0, False, np.nan, np.nan)
+    if move.log_rho == -np.inf:
+        return verdict(rng, move.log_rho, 0, False, np.nan, np.nan)
     own = _knobs_at(knobs, 0, knobs.size - 1)
     n_rows, stage = memory.size, own.stage
-    threshold = (math.log(rng.random()) - log_rho) / n_rows
+    threshold = (math.log(rng.random()) - move.log_rho) / n_rows
     subset, unkept, test = (0, 0.0, 0.0), np.empty(0), 0
-    move = SubsetMove(theta, prop, distance, memory, model, work)
+    rows = SubsetRows(move, memory, model, work)
     while True:
         wanted = min(subset[0] + stage, n_rows)
-        subset, fault = grow(rng, move, subset, wanted, unkept)
+        subset, fault = grow(rng, rows, subset, wanted, unkept)
         if fault != NO_FAULT:
             return failure(fault)
         seen, mean, squares = subset

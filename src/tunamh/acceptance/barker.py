@@ -14,7 +14,7 @@ from ..compiled.layouts import NUMBER, WHOLE, Layout
 from ..rows.supply import NO_ROWS
 from ..theory import FiniteProblem, correction_atoms, subset_acceptance
 from .base import Memory, ReadyTest, failure, verdict
-from .subsets import SubsetMove, grow
+from .subsets import SubsetRows, grow
 
 _KNOBS = Layout("Barker", stage=WHOLE, delta=NUMBER, n=WHOLE, atoms=("n",), cumulated=("n",))
 """Rows per stage, delta, the atoms of the correction and their cumulated probabilities."""
@@ -23,22 +23,22 @@ _knobs_at = _KNOBS.reader()
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+def _decide(rng, move, model, stream, knobs, memory, work):
     """Accept iff ``N mean(l) + log rho + N(0, 1 - s^2) + X_corr > 0``, the subset grown until ``s^2 < 1``."""
-    if log_rho == -np.inf:
-        return verdict(rng, log_rho, 0, False, np.nan, np.nan)
+    if move.log_rho == -np.inf:
+        return verdict(rng, move.log_rho, 0, False, np.nan, np.nan)
     own = _knobs_at(knobs, 0)
     n_rows, stage, delta = memory.size, own.stage, own.delta
     gains = np.empty(n_rows)
     subset = (0, 0.0, 0.0)
-    move = SubsetMove(theta, prop, distance, memory, model, work)
+    rows = SubsetRows(move, memory, model, work)
     while True:
         wanted = min(subset[0] + stage, n_rows)
-        subset, fault = grow(rng, move, subset, wanted, gains)
+        subset, fault = grow(rng, rows, subset, wanted, gains)
         if fault != NO_FAULT:
             return failure(fault)
         seen, mean, squares = subset
-        estimate = n_rows * mean + log_rho
+        estimate = n_rows * mean + move.log_rho
         if seen == n_rows:
             noise = 0.0  # nothing is left to chance: Barker's test itself
             break

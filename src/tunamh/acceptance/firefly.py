@@ -117,22 +117,22 @@ _memory_at = _MEMORY.reader()
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+def _decide(rng, move, model, stream, knobs, memory, work):
     """One sweep at ``theta``, then MH to ``prop`` given the bright rows; ``report`` tells how many are bright."""
     q, own = knobs[0], _memory_at(memory, 0, (memory.size - 1) // 3)
     order, gap, gap_prop = own.order, own.gap, own.gap_prop
     was_bright = int(own.bright[0])
-    lit, evaluated, fault = _light(rng, theta, model, work, order, gap, was_bright, q)
+    lit, evaluated, fault = _light(rng, move.theta, model, work, order, gap, was_bright, q)
     if fault != NO_FAULT:
         return failure(fault)
     bright = _darken(rng, order, gap, was_bright, lit, q)
     own.bright[0] = bright
-    if log_rho == -np.inf:
-        return Decision(False, log_rho, evaluated, False, np.nan, np.nan, float(bright), NO_FAULT)
-    fault = _bright_gaps(prop, model, work, order, bright, gap_prop)
+    if move.log_rho == -np.inf:
+        return Decision(False, move.log_rho, evaluated, False, np.nan, np.nan, float(bright), NO_FAULT)
+    fault = _bright_gaps(move.prop, model, work, order, bright, gap_prop)
     if fault != NO_FAULT:
         return failure(fault)
-    log_ratio = log_rho
+    log_ratio = move.log_rho
     for slot in range(bright):
         log_ratio += _log_brightness(gap_prop[slot]) - _log_brightness(gap[slot])
     accepted = accepts(rng, log_ratio)

@@ -15,21 +15,21 @@ from .base import Memory, ReadyTest, failure, sum_of_energies, verdict
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+def _decide(rng, move, model, stream, knobs, memory, work):
     """Accept with ``min(1, exp(log_rho - sum_i U_i(prop) + sum_i U_i(theta)))``; ``memory[0]`` is the last sum.
 
     A sum of +infinity at ``prop``, as where ``e^eta`` overflows, is a density of zero: the move is rejected.
     """
     if math.isnan(memory[0]):
-        memory[0], fault = sum_of_energies(theta, model, work)
+        memory[0], fault = sum_of_energies(move.theta, model, work)
         if fault != NO_FAULT:
             return failure(fault)
-    if log_rho == -np.inf:
-        return verdict(rng, log_rho, 0, False, np.nan, np.nan)
-    energy, fault = sum_of_energies(prop, model, work)
+    if move.log_rho == -np.inf:
+        return verdict(rng, move.log_rho, 0, False, np.nan, np.nan)
+    energy, fault = sum_of_energies(move.prop, model, work)
     if fault != NO_FAULT and energy != np.inf:
         return failure(fault)
-    decision = verdict(rng, log_rho - (energy - memory[0]), model.n_rows, True, np.nan, np.nan)
+    decision = verdict(rng, move.log_rho - (energy - memory[0]), model.n_rows, True, np.nan, np.nan)
     if decision.accepted:
         memory[0] = energy
     return decision

@@ -41,18 +41,18 @@ def _height(energy, ceiling, width):
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
-    if log_rho == -np.inf:
-        return verdict(rng, log_rho, 0, False, np.nan, np.nan)
+def _decide(rng, move, model, stream, knobs, memory, work):
+    if move.log_rho == -np.inf:
+        return verdict(rng, move.log_rho, 0, False, np.nan, np.nan)
     own = _knobs_at(knobs, 0, model.n_rows)
     rate, total = own.rate, own.total
     batch = poisson(rng, rate + total)
-    log_ratio, rows = log_rho, 0
+    log_ratio, rows = move.log_rho, 0
     while rows < batch:
         start, n = draw_rows(stream, min(batch - rows, BLOCK))
         work.index[:n] = stream.ring[start : start + n]
-        model.energies(theta, work.index, n, model.data, work.rise)
-        model.energies(prop, work.index, n, model.data, work.bound)
+        model.energies(move.theta, work.index, n, model.data, work.rise)
+        model.energies(move.prop, work.index, n, model.data, work.bound)
         for b in range(n):
             i = work.index[b]
             ceiling, width = own.ceilings[i], own.widths[i]

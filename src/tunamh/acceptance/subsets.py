@@ -11,33 +11,31 @@ from ..compiled import BLOCK, NO_FAULT, helper
 from .base import within_rounding
 
 
-class SubsetMove(NamedTuple):
-    """A move of distance ``M`` and the rows that it is decided on.
+class SubsetRows(NamedTuple):
+    """A move and the rows that it is decided on.
 
     ``order`` is a permutation of all rows, shuffled further by every draw (Fisher and Yates), so any prefix is a random
     subset.
     """
 
-    theta: Any
-    prop: Any
-    distance: Any
+    move: Any
     order: Any
     model: Any
     work: Any
 
 
 @helper
-def grow(rng, move, subset, wanted, gains):
+def grow(rng, rows, subset, wanted, gains):
     """Enlarge ``subset = (rows seen, mean gain, sum of squares)`` to ``wanted`` rows; returns it and a fault.
 
     The gain of a row is ``U_i(theta) - U_i(prop)``; mean and squares are Welford's. ``gains`` keeps the gains in the
     order of the rows, unless it is empty.
     """
-    work = move.work
+    work = rows.work
     seen, mean, squares = subset
     while seen < wanted:
         n = min(wanted - seen, BLOCK)
-        fault = _new_rises(rng, move, seen, n)
+        fault = _new_rises(rng, rows, seen, n)
         if fault != NO_FAULT:
             return (seen, mean, squares), fault
         for b in range(n):
@@ -52,12 +50,13 @@ def grow(rng, move, subset, wanted, gains):
 
 
 @helper
-def _new_rises(rng, move, seen, n):
+def _new_rises(rng, rows, seen, n):
     """Draw ``n`` (at most `BLOCK`) rows not among the first ``seen`` of ``order`` and evaluate their rises.
 
     Returns the first row that exceeds its bound or is not finite, or ``NO_FAULT``.
     """
-    theta, prop, distance, order, model, work = move
+    move, order, model, work = rows
+    theta, prop, distance = move.theta, move.prop, move.distance
     n_rows = order.size
     for b in range(n):
         place = seen + b + int(rng.random() * (n_rows - seen - b))

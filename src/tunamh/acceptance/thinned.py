@@ -99,8 +99,9 @@ def _rows_until_certain(n, x, uniform, start, beta, gamma):
 
 
 @part(Decide)
-def _decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+def _decide(rng, move, model, stream, knobs, memory, work):
     """Accept on a Poisson-sized minibatch, or on all rows when that is the cheaper choice at this pair of points."""
+    theta, prop, log_rho, distance = move
     gamma, chi, floor, limit, delayed = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4] > 0.0
     if log_rho == -np.inf:
         return verdict(rng, log_rho, 0, False, 0.0, np.nan)

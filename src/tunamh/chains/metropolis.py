@@ -11,7 +11,7 @@ import numpy as np
 from ..acceptance import TunaMH
 from ..acceptance.base import AcceptanceTest, ReadyTest
 from ..capabilities import Preparing, offers
-from ..compiled import BAD_RATIO, NO_FAULT, Step, helper, part
+from ..compiled import BAD_RATIO, NO_FAULT, Move, Step, helper, part
 from ..compiled.vector import copy_into
 from ..proposals import ReadyProposal, as_proposal
 from ..theory import FiniteProblem, transition_matrix
@@ -61,7 +61,8 @@ def metropolis_hastings(rng, place, model, stream, own, work, statistics):
     log_rho, distance, _ = ratio_of_proposal(rng, place, model, own, prior)
     if math.isnan(log_rho) or log_rho == np.inf:
         return BAD_RATIO
-    decision = own.decide(rng, place.theta, place.prop, log_rho, distance, model, stream, own.knobs, own.memory, work)
+    move = Move(place.theta, place.prop, log_rho, distance)
+    decision = own.decide(rng, move, model, stream, own.knobs, own.memory, work)
     if decision.fault != NO_FAULT:
         return decision.fault
     if decision.accepted:

@@ -191,14 +191,27 @@ BAD_DISTANCE = -3  # M(theta, prop) is NaN or negative
 NO_ROWS_CAME = -4  # rows that are not in memory could not be read
 # a fault >= 0 is the number of a row whose energy is not finite or exceeds its bound
 
-Decide = types.FunctionType(
-    _decision(_generator, _vector, _vector, _real, _real, _model, _stream, _fixed, _vector, _work)
-)
-"""``(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work) -> Decision``.
 
-``log_rho`` is the part of the log acceptance ratio that is known without rows (prior, offset and proposal).
-``distance`` is the distance ``M`` of the move; it has no meaning if ``log_rho`` is ``-inf``. ``knobs`` are the tuning
-parameters of the test, ``memory`` has the numbers that it keeps between steps.
+class Move(NamedTuple):
+    """A proposed move, as an acceptance test gets it.
+
+    ``theta`` are the current parameters and ``prop`` the proposed ones. ``log_rho`` is the part of the log acceptance
+    ratio that is known without rows: prior, offset and proposal. ``distance`` is the distance ``M`` of the move; it has
+    no meaning if ``log_rho`` is ``-inf``.
+    """
+
+    theta: Any
+    prop: Any
+    log_rho: Any
+    distance: Any
+
+
+_move = types.NamedTuple([_vector, _vector, _real, _real], Move)
+
+Decide = types.FunctionType(_decision(_generator, _move, _model, _stream, _fixed, _vector, _work))
+"""``(rng, move, model, stream, knobs, memory, work) -> Decision``; ``move`` is a `Move`.
+
+``knobs`` are the tuning parameters of the test, ``memory`` has the numbers that it keeps between steps.
 """
 
 # -------------------------------------------------------------------------------------------- the role of a kernel
@@ -415,7 +428,7 @@ def no_proposal(rng, here, there, knobs):
 
 
 @part(Decide)
-def no_decision(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work):
+def no_decision(rng, move, model, stream, knobs, memory, work):
     """Of kernels whose step decides by itself."""
     return Decision(False, np.nan, 0, False, np.nan, np.nan, np.nan, BAD_RATIO)
 

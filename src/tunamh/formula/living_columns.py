@@ -87,7 +87,7 @@ def regression_of_columns(
     journal = Journal(opened.folder)
     told = files_told(opened.ids, rows.files, journal, "read")
     if isinstance(target, MixedModel):
-        told = f"{told}; set up afresh" if date is None else f"{told}; set up from the effects of {date}"
+        told += "; set up without earlier results" if date is None else f"; set up from the effects of {date}"
     else:
         told = f"{told}; set up from all {target.n_rows:,} rows, which the cache keeps because {why}"
     found = (target if start is None else begun(target, start))._with(set_up_told=told)

@@ -17,7 +17,7 @@ from ..acceptance import MHSS
 from ..chains.guard import explain
 from ..chains.loop import setup_of
 from ..chains.metropolis import joined
-from ..compiled import BAD_RATIO, KINDS, NO_FAULT, NO_ROWS_CAME, Decide, borrowed, part
+from ..compiled import BAD_RATIO, KINDS, NO_FAULT, NO_ROWS_CAME, Decide, Move, borrowed, part
 from ..proposals import RandomWalk
 from ..rows.supply import open_stream
 
@@ -66,7 +66,7 @@ def decide_pairs(rng, moves, model, stream, decide, knobs, memory, work):
             distance = model.distance(x, y, hyper)
         if math.isnan(log_rho) or log_rho == np.inf:
             return k, BAD_RATIO
-        decision = decide(rng, theta, prop, log_rho, distance, model, stream, knobs, memory, work)
+        decision = decide(rng, Move(theta, prop, log_rho, distance), model, stream, knobs, memory, work)
         if decision.fault != NO_FAULT:
             return k, decision.fault
         if stream.cursor[-1] < 0:

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._arguments import is_meant, shown
-from ..priors.default import INTERCEPT, ByTerm, beside_intercept, coefficient_scales, intercept_prior
+from ..priors.default import (
+    INTERCEPT,
+    ByTerm,
+    beside_intercept,
+    coefficient_scales,
+    intercept_prior,
+    unit_without_intercept,
+)
 from ..priors.independent import IndependentPrior
 from ..priors.normal import Normal
 from ..priors.registry import independent_names
@@ -56,6 +63,8 @@ def _of_columns(
     """The same without the scales of curves."""
     side, columns, (centre, unit) = learned.side, learned.columns, location
     own = intercept_prior(columns, centre, unit) if intercept is None else intercept
+    if INTERCEPT not in side.names and not side.hide_intercept:
+        unit = unit_without_intercept(centre, unit)
     default: dict[str, IndependentPrior] = {}  # the first span of a term that has several is for all of them
     for (name, _), scale in zip(side.spans, coefficient_scales(columns, unit), strict=True):
         default.setdefault(name, own if name == INTERCEPT else Normal(scale=scale))

@@ -33,6 +33,12 @@ _OF_THE_FAMILY = (
     "family=tunamh.Gaussian(scale=tunamh.HalfNormal(1)) or tunamh.Ordinal(cutpoint=tunamh.Normal(scale=5))."
 )
 
+_OF_OTHER_LIBRARIES = {
+    "b": " One prior of all coefficients is given without a dict: prior=tunamh.Normal(scale=1).",
+    "sd": ' The standard deviation of group effects has their term as its key: "(1 | group)".',
+    "cor": ' The correlations of group effects have the key "correlation (x | group)".',
+}
+
 
 def prior_of(
     given: Any,
@@ -103,7 +109,7 @@ def _key(name: str, side: RightSide) -> str:
     if written in as_term:
         return as_term[written]
     names = list(dict.fromkeys([one for one, _ in side.spans]))
-    hint = _OF_THE_FAMILY if plain in _FAMILY_PARAMETERS else is_meant(plain, names)
+    hint = _OF_THE_FAMILY if plain in _FAMILY_PARAMETERS else _OF_OTHER_LIBRARIES.get(plain) or is_meant(plain, names)
     raise FormulaError(
         f"prior names {name!r}, which is not a term of the formula; its terms are {listed(names, 20)}.{hint}"
     )

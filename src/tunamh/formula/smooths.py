@@ -35,6 +35,13 @@ _BEYOND = 1e-3  # of the range of the data: how far outside it rows may be witho
 _NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
 _ROUNDING = 1e-9  # of columns that are zero in all rows, which numbers that are nearly zero would not be
 
+_SPELLED_HERE = {
+    "bs": " A cyclic curve is s(x, cyclic=True, period=24), group effects are (1 | group); there are no other bases.",
+    "raw": " A power of x itself is I(x**2).",
+    "fx": " A curve without a penalty is bs(x, 6).",
+}
+"""What arguments of other libraries are here."""
+
 
 class Asked(NamedTuple):
     """What a term says. ``size`` is ``k`` of ``s``, ``df`` of ``bs`` and ``ns``, the degree of ``poly``."""
@@ -90,7 +97,8 @@ def asked(node: Call) -> Asked:
     known = {"s": ("k", "by", "cyclic", "period"), "te": ("k",), "poly": ("degree",)}.get(function, ("df",))
     unknown = [name for name in named if name not in known]
     if unknown:
-        raise FormulaError(f"{node}: {function} has no argument {unknown[0]}=; known are {', '.join(known)}=.")
+        hint = _SPELLED_HERE.get(unknown[0], "")
+        raise FormulaError(f"{node}: {function} has no argument {unknown[0]}=; known are {', '.join(known)}=.{hint}")
     size_node = positional[1] if len(positional) == 2 else named.get(known[0])
     if size_node is None and function not in _DEFAULT_K:
         raise FormulaError(f"{node}: write how many columns you want, as in {function}({label(positional[0])}, 4).")

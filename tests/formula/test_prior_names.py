@@ -73,7 +73,9 @@ def test_other_group_terms_are_refused_as_such():
 def test_priors_of_the_family_belong_to_the_family():
     with pytest.raises(FormulaError, match=r"'sigma', which is not a term .* argument of the family"):
         made("y ~ a", {"sigma": SMALL})
-    with pytest.raises(FormulaError, match=r"'b', which is not a term of the formula; its terms are Intercept, a\. One prior of all"):
+    with pytest.raises(
+        FormulaError, match=r"'b', which is not a term of the formula; its terms are Intercept, a\. One prior of all"
+    ):
         made("y ~ a", {"b": SMALL})
     with pytest.raises(FormulaError, match=r"'hous', which is not a term .* Is hour meant\?"):
         made("y ~ hour", {"hous": SMALL}, TABLE.assign(hour=TABLE["x"]))

@@ -28,6 +28,7 @@ from ..proposals.across_modes import AcrossModes
 from ..proposals.nested import Nested
 from ..rows.gathered_rows import FIRST_ROWS
 from ..targets.base import Target
+from ..targets.checks.equal_responses import refuse_equal_responses
 from ..targets.checks.properness import ExaminedTarget, refuse_dependent_columns, refuse_separated, why_unsafe
 from ..targets.expansion.control import Taylor
 from ..targets.expansion.taylor import TaylorTarget
@@ -141,6 +142,7 @@ def _joint(target: Target, test: Any, proposal: Any, why: str) -> Choice:
 def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
     if offers(target, Kept) and target.kept is not None:
         return _for_kept(target)
+    refuse_equal_responses(target.user_family, target.user_rows, target.temper)
     _refuse_improper_columns(target)
     mode = target.modes[0]
     for doubt in target.model_warnings():

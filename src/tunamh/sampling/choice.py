@@ -142,7 +142,7 @@ def _joint(target: Target, test: Any, proposal: Any, why: str) -> Choice:
 def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
     if offers(target, Kept) and target.kept is not None:
         return _for_kept(target)
-    refuse_equal_responses(target.user_family, target.user_rows, target.temper)
+    refuse_equal_responses(target)
     _refuse_improper_columns(target)
     mode = target.modes[0]
     for doubt in target.model_warnings():

@@ -28,8 +28,9 @@ _FIRST = 10_000  # rows that are asked first: others are read only if most of th
 _MET = 1e-10  # of the response: what is left of it is rounding
 
 
-def refuse_equal_responses(family: Any, rows: Observations, temper: float) -> None:
-    """Raise if the share of rows with the most frequent response proves that there is no posterior."""
+def refuse_equal_responses(target: Any) -> None:
+    """Raise if the share of rows with the most frequent response proves that a regression has no posterior."""
+    family, rows = target.user_family, target.user_rows
     if not isinstance(family, StudentT) or not isinstance(family.scale, _POSITIVE_AT_ZERO):
         return
     value = _majority(rows)
@@ -44,11 +45,11 @@ def refuse_equal_responses(family: Any, rows: Observations, temper: float) -> No
         return float(own[_left(block, rows.design.dim) == value].sum()), float(own.sum())
 
     equal, every = rows.sums(weights)
-    if temper * (equal - df * (every - equal)) >= rows.design.dim + 1:
+    if target.temper * (equal - df * (every - equal)) >= rows.design.dim + 1:
         raise ImproperPosterior(
             f"{equal / every:.1%} of the responses are exactly {value:.6g}. With Student-t errors of unknown scale "
             "there is no posterior then: the density grows without end as the scale goes to zero. Give a known scale, "
-            "StudentT(scale=1.0); a prior that excludes small scales, StudentT(scale=tunamh.priors.InverseGamma(2, 1)); "
+            "StudentT(scale=1.0); a prior without small scales, StudentT(scale=tunamh.priors.InverseGamma(2, 1)); "
             "or take Huber() or Gaussian()."
         )
 

@@ -1,12 +1,11 @@
-"""Columns of curves stored whole, beside the four B-splines of a row that are not zero: set-up, rows, memory.
+"""Two forms of a curve in a row: where the row lies on the curve (the library), and all columns of the curve.
 
     python benchmarks/smooth_columns.py [--rows 1000000] [--out benchmarks/results]
 
-`late ~ s(x, k=20) + s(z, k=20)`: 38 columns of curves and an intercept. "Whole": the library, a row has 39 numbers. The
-other form is a prototype: a row has four positions and four values for each curve (of 8 bytes, as packed rows have
-them), and its predictor is a sum of B-splines' coefficients. A prior in these coordinates is not diagonal, so that only
-the work per row is compared: seconds to fill the columns, to add up ``X'WX``, and to read random rows, by compiled
-loops on one core. What a user waits for is shown beside: set-up, and 1,000 effective draws.
+`late ~ s(x, k=20) + s(z, k=20)`: 38 columns of curves and an intercept. In the library a row has one number for each
+curve, of which compiled code makes four B-splines. The other form is the same target from a matrix of 39 columns, as
+`X=` would give it. CPU seconds, one core: to fill the columns, to add up ``X'WX``, to read random rows at two points
+(16 rows and 256 rows of a call), to set up a chain, and to draw.
 """
 
 from __future__ import annotations
@@ -22,45 +21,17 @@ import numpy as np
 import pandas as pd
 
 import tunamh
-from common import RESULTS, machine, write_json
-from tunamh.formula.splines import four_functions
+from common import RESULTS, machine, print_table, write_json
+from tunamh.targets.designs.from_tables import NamedDesign
 
-_K, _RANDOM = 20, 1_000_000
-
-
-@numba.njit
-def read_whole(X, index, theta):
-    total = 0.0
-    for i in index:
-        eta = 0.0
-        for j in range(theta.size):
-            eta += X[i, j] * theta[j]
-        total += eta
-    return total
+_K, _RANDOM, _DRAWS = 20, 1_048_576, 6000
 
 
 @numba.njit
-def read_banded(at, values, index, theta):
-    total = 0.0
-    for i in index:
-        eta = theta[0]
-        for j in range(at.shape[1]):
-            eta += values[i, j] * theta[int(at[i, j])]
-        total += eta
-    return total
-
-
-@numba.njit
-def gram_banded(at, values, weight, d):
-    found = np.zeros((d, d))
-    for i in range(at.shape[0]):
-        found[0, 0] += weight[i]
-        for a in range(at.shape[1]):
-            v = weight[i] * values[i, a]
-            found[0, int(at[i, a])] += v
-            for b in range(at.shape[1]):
-                found[int(at[i, a]), int(at[i, b])] += v * values[i, b]
-    return found
+def read(data, theta, prop, index, n):
+    for start in range(0, index.size, n):
+        some = index[start : start + n]
+        data.dots(theta, prop, data.rows, some, n, data.hyper, data.eta, data.eta_prop)
 
 
 def timed(make: Any, times: int = 3) -> tuple[Any, float]:
@@ -81,58 +52,44 @@ def table_of(n: int) -> pd.DataFrame:
     return table
 
 
-def in_the_library(table: pd.DataFrame) -> dict[str, float]:
-    def made() -> Any:
-        return tunamh.regression(f"late ~ s(x, k={_K}) + s(z, k={_K})", table, family="logistic")
+def gram(design: Any) -> np.ndarray:
+    found = np.zeros((design.dim, design.dim))
+    for start in range(0, design.n_rows, 8192):
+        n = min(8192, design.n_rows - start)
+        found += design.block(slice(start, start + n)).sandwich(np.full(n, 0.2))
+    return found
 
-    tunamh.sample(made(), draws=20, tune=20, chains=1, rng=1, progressbar=False)  # compiles
-    target, columns = timed(made, 1)
-    _, set_up = timed(lambda: tunamh.sample(target, draws=10, chains=1, cores=1, rng=1, progressbar=False), 1)
-    began = time.process_time()
-    tree = tunamh.sample(made(), draws=1500, chains=1, cores=1, rng=1, progressbar=False)
-    whole = time.process_time() - began
-    ess = min(float(arviz_stats.ess(tree.posterior["s(x)"].values[..., j])) for j in range(_K - 1))
-    return {
-        "seconds, columns and checks": columns,
-        "seconds, set-up and warm-up": set_up,
-        "seconds, 1,500 draws with everything": whole,
+
+def measured(make: Any, prior: Any, y: np.ndarray, names: list[str]) -> dict[str, float]:
+    """Of one form; ``make`` computes its design."""
+    design, fill = timed(make, 2)
+    gram(design)
+    found = {"fill": fill, "gram": timed(lambda: gram(design))[1]}
+
+    def target(prior: Any) -> Any:
+        return tunamh.GLM(NamedDesign(design, names), y, tunamh.Logistic(), prior=prior)
+
+    plain = target(tunamh.Normal(scale=3))
+    found["bytes of a row"] = plain.rows.nbytes / len(y)
+    rng, data = np.random.default_rng(2), plain.model().data
+    index, points = rng.integers(len(y), size=_RANDOM), rng.standard_normal((2, len(names)))
+    for n in (16, 256):
+        read(data, *points, index[:n], n)
+        found[f"a million random rows, {n} at once"] = timed(lambda n=n: read(data, *points, index, n))[1]
+
+    def sampled(draws: int) -> Any:
+        return tunamh.sample(target(prior), draws=draws, chains=1, cores=1, rng=1, progressbar=False)
+
+    sampled(20)  # compiles
+    _, few = timed(lambda: sampled(100), 2)
+    tree, many = timed(lambda: sampled(_DRAWS), 2)
+    of_curves = tree.posterior["theta"].values
+    ess = min(float(arviz_stats.ess(of_curves[..., j])) for j in range(len(names)))
+    return found | {
+        "set-up and warm-up": few,
+        "draws": many - few,
         "effective draws": ess,
         "rows per draw": float(tree.sample_stats["batch_size"].mean()),
-    }
-
-
-def prototypes(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    n, rng = len(table), np.random.default_rng(2)
-    target = tunamh.regression(f"late ~ s(x, k={_K}) + s(z, k={_K})", table, family="logistic")
-    side, values = target.formula.side, target.formula.values(table)
-    columns, fill_whole = timed(lambda: side.columns(values).dense(), 2)
-    index, weight = rng.integers(n, size=_RANDOM), np.full(n, 0.2)
-    theta = rng.standard_normal(columns.shape[1])
-    read_whole(columns, index[:10], theta)
-    whole = {
-        "fill": fill_whole,
-        "gram": timed(lambda: columns.T @ (columns * weight[:, None]))[1],
-        "million random rows": timed(lambda: read_whole(columns, index, theta))[1],
-        "bytes of a row": 8.0 * columns.shape[1],
-    }
-
-    def banded() -> tuple[np.ndarray, np.ndarray]:
-        parts = [four_functions(table[one].to_numpy(), 0.0, 1.0, _K, cyclic=False) for one in ("x", "z")]
-        at = np.hstack([own + 1 + k * _K for k, (own, _) in enumerate(parts)]).astype(np.float64)
-        return at, np.hstack([own for _, own in parts])
-
-    (at, of_rows), fill_banded = timed(banded, 2)
-    theta = rng.standard_normal(2 * _K + 1)
-    read_banded(at, of_rows, index[:10], theta)
-    gram_banded(at[:10], of_rows[:10], weight, len(theta))
-    return {
-        "whole": whole,
-        "banded": {
-            "fill": fill_banded,
-            "gram": timed(lambda: gram_banded(at, of_rows, weight, len(theta)))[1],
-            "million random rows": timed(lambda: read_banded(at, of_rows, index, theta))[1],
-            "bytes of a row": 8.0 * (at.shape[1] + of_rows.shape[1]),
-        },
     }
 
 
@@ -141,11 +98,17 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=1_000_000)
     options.add_argument("--out", type=Path, default=RESULTS)
     given = options.parse_args()
-    table = table_of(given.rows)
-    own = prototypes(table)
-    found = {"machine": machine(), "rows": given.rows, "prototypes": own, "library": in_the_library(table)}
-    for name, numbers in {**found["prototypes"], "library": found["library"]}.items():
-        print(name, {key: round(value, 4) for key, value in numbers.items()}, flush=True)
+    table, formula = table_of(given.rows), f"late ~ s(x, k={_K}) + s(z, k={_K})"
+    tunamh.regression(formula, table.iloc[:5000], family="logistic")  # compiles
+    target, checks = timed(lambda: tunamh.regression(formula, table, family="logistic"), 2)
+    side, values, y = target.formula.side, target.formula.values(table), table["late"].to_numpy()
+    forms = {
+        "one number": measured(lambda: side.design(values), target.prior, y, side.names),
+        "columns": measured(lambda: side.columns(values).design(), target.prior, y, side.names),
+    }
+    rows = [[what, *(f"{forms[form][what]:.3g}" for form in forms)] for what in forms["columns"]]
+    print_table(f"{given.rows:,} rows; the formula takes {checks:.2g} s", ["CPU seconds", *forms], rows)
+    found = {"machine": machine(), "rows": given.rows, "formula": checks, "draws": _DRAWS, **forms}
     write_json(given.out / "smooth_columns.json", found)
 
 

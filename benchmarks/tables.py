@@ -495,7 +495,8 @@ def rows_from_disk() -> str:
 def flights() -> str:
     report = results("flights")
     runs = report["runs"]
-    columns = ["", *(f"rows {'in arrays' if name == 'arrays' else name}" for name in runs)]
+    said = {"held": "rows read into memory", "gathered": "rows gathered from the file", "arrays": "rows in arrays"}
+    columns = ["", *(said[name] for name in runs)]
     rows = [
         [name, *(f"{run['mean'][j]:.4f} ({run['sd'][j]:.4f})" for run in runs.values())]
         for j, name in enumerate(runs["held"]["names"])
@@ -703,7 +704,46 @@ def times_to_event() -> str:
     return f"{about}\n\n{markdown(columns, rows)}"
 
 
+def smooth_curves() -> str:
+    """Unknown scales beside known ones: the flights from New York."""
+    report = results("smooths")
+    york = report["new york"]
+    rows = []
+    for name, one in (("unknown scales", york["curves"]), ("known scales", york["known prior"])):
+        seconds = one["cpu seconds of draws"]
+        least = [one["worst coefficient"], *(min(one[key].values()) for key in ("curves", "log scales") if key in one)]
+        rates = [f"{n / seconds:,.0f}" for n in least] + [""] * (3 - len(least))
+        costs = [f"{one['cpu seconds, all']:.1f}", f"{one['rows per step']:.0f}", f"{one['accepted']:.2f}"]
+        rows.append([name, *costs, *rates])
+    columns = ["", "CPU seconds, all", "rows per step", "accepted", "coefficients", "curves", "log scales"]
+    return f"(`benchmarks/smooths.py`; {_measured_with(report)})\n\n{markdown(columns, rows)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
+def smooth_columns() -> str:
+    """What a row holds of a curve: one number, or all columns."""
+    report = results("smooth_columns")
+    forms = [report["one number"], report["columns"]]
+    named = {
+        "fill": "compute the columns, s",
+        "gram": "add up their products once, s",
+        "a million random rows, 16 at once": "read a million random rows at two points, 16 at a time, s",
+        "a million random rows, 256 at once": "the same, 256 at a time, s",
+        "set-up and warm-up": "set-up, warm-up and 100 draws, s",
+        "draws": f"{report['draws'] - 100:,} further draws, s",
+        "bytes of a row": "bytes of a packed row",
+    }
+    rows = [[told, *(_short(one[what]) for one in forms)] for what, told in named.items()]
+    about = f"(`benchmarks/smooth_columns.py`, one core; {_measured_with(report)})"
+    return f"{about}\n\n{markdown(['', 'one number for each curve', 'all columns'], rows)}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "smooth-curves": smooth_curves,
+    "smooth-columns": smooth_columns,
     "survival": times_to_event,
     "dose-response": dose_response,
     "effects": effects,

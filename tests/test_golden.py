@@ -182,11 +182,11 @@ FITTED = {
 ALL = [*CASES, *WHOLE, *FITTED]
 
 CHOICES = {
-    "levels, pure": "taken as groups",
-    "levels, thin": "taken as groups",
+    "levels, pure": "treated as groups",
+    "levels, thin": "treated as groups",
     "trajectories": "Hamiltonian trajectories",
-    "gathered": "which maps over all of them gather",
-    "gathered, unknown scale": "which maps over all of them gather",
+    "gathered": "which passes over all rows gather",
+    "gathered, unknown scale": "which passes over all rows gather",
     "horseshoe": "scales of the prior",
     "groups, crossed": "of g and 4 of h",
 }

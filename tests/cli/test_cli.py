@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import tunamh
 from tunamh.cli.demo.mixture import GRID
@@ -79,6 +80,7 @@ def test_reproduce_lists_the_experiments():
         assert name in shown
 
 
+@pytest.mark.long
 def test_reproduce_writes_results_and_a_page(tmp_path):
     result = paper_command("theory", "--quick", "--out", str(tmp_path))
     assert result.returncode == 0, result.stderr

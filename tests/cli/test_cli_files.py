@@ -173,10 +173,10 @@ def test_check_tells_what_is_wrong(here, table):
     formula = ("separated.csv", "late ~ distance", "--family", "logistic")
     found = run("check", *formula)
     assert found.exit_code == 0
-    assert "remark: the responses are separated along" in found.output
+    assert "remark: the data are separated along" in found.output
     found = run("check", *formula, "--prior", "distance=flat()", "--prior", "Intercept=flat()")
     assert found.exit_code == 2
-    assert "problem: the responses are separated" in found.output
+    assert "problem: the data are separated" in found.output
     table.assign(distance=table["distance"].mask(table["distance"] > 2000)).to_csv("holes.csv", index=False)
     found = run("check", "holes.csv", "late ~ distance", "--family", "logistic")
     assert found.exit_code == 2

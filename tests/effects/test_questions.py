@@ -242,10 +242,10 @@ REFUSED = [
     (lambda r: tunamh.comparisons(r, contrast="a", comparison="ratio", scale="link"), "leave comparison= out"),
     (lambda r: tunamh.comparisons(r, contrast="a", conditional="a"), "leave it out of conditional"),
     (lambda r: tunamh.predictions(r, TABLE, {"a": "all"}, average_by="a"), "leave it out of average_by"),
-    (lambda r: tunamh.predictions(r, conditional={"site": "all"}, groups="new"), "no number would depend on site"),
+    (lambda r: tunamh.predictions(r, conditional={"site": "all"}, groups="new"), "no result would depend on site"),
     (
         lambda r: tunamh.comparisons(r, TABLE, {"site": [("s1", "s2")]}, average_by=True, groups="population"),
-        "no number would depend on site",
+        "no result would depend on site",
     ),
     (lambda r: tunamh.predictions(r, conditional={"site": ["s9"]}), "set groups='population'"),
     (lambda r: tunamh.slopes(r, wrt="a"), "use tunamh.comparisons"),

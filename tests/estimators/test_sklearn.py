@@ -106,7 +106,7 @@ def test_probabilities_are_posterior_means_and_labels_of_any_kind():
     assert model.interval(X[:5]).shape == (5, 3, 2)
     assert set(model.sample_posterior(X[:5], 50, kind="response").ravel()) <= set(model.classes_)
     assert "theta[x0[virginica]]" in tunamh.summary(model.posterior_).index
-    with pytest.raises(ValueError, match="labels have no intervals"):
+    with pytest.raises(ValueError, match="there are no intervals of labels"):
         model.interval(X, kind="response")
     binary = BayesianLogisticRegression(**QUICK).fit(X[:100], codes[:100] == 1)
     assert binary.classes_.tolist() == [False, True]

@@ -89,7 +89,7 @@ def test_a_family_with_columns_is_the_same_model():
     for target in (by_formula, by_arrays):
         found = target.energies_at(POINTS) - target._prior_energies_at(POINTS)
         np.testing.assert_allclose(found, rows, rtol=1e-10)
-    with pytest.raises(ValueError, match="given the column dose"):
+    with pytest.raises(ValueError, match="needs the column dose"):
         tunamh.GLM(X, Y, own)
     with pytest.raises(ValueError, match="no argument of energy"):
         tunamh.family(hill_of_a_family, columns=["hour"])
@@ -243,7 +243,7 @@ def test_two_modes_by_label_are_said_loudly():
     target = nonlinear(two_laws, data, dict.fromkeys(("m1", "m2", "logit"), "~ 1"))
     assert len(target.modes) == 2
     np.testing.assert_allclose(target.modes[0].point[:2], target.modes[1].point[1::-1], atol=1e-4)
-    with pytest.warns(tunamh.SeveralModes, match="can change places"):
+    with pytest.warns(tunamh.SeveralModes, match="can be exchanged"):
         tunamh.sample(target, draws=20, tune=10, rng=1, progressbar=False)
 
 

@@ -98,7 +98,7 @@ def test_a_column_called_intercept_is_refused_beside_the_intercept():
 
 def test_a_feature_called_intercept_is_refused():
     X = TABLE[["a", "Intercept"]]
-    with pytest.raises(ValueError, match="a feature is called Intercept"):
+    with pytest.raises(ValueError, match="a feature has the name Intercept"):
         tunamh.BayesianLogisticRegression(draws=20, tune=20).fit(X, TABLE["y"] > 0)
 
 

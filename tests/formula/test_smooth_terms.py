@@ -67,6 +67,22 @@ def test_the_penalty_is_the_integral_of_the_squared_second_derivative(cyclic):
     assert c @ penalty(k, cyclic=cyclic) @ c / h**3 == pytest.approx(integral, rel=2e-3)
 
 
+TERMS_AND_NUMBERS = {"s(x, k=30)": 1, "s(hour, cyclic=True)": 1, "s(x, by=z)": 2, "s(x, by=c)": 2, "s(x) + s(z)": 2}
+TERMS_AND_NUMBERS |= {"te(x, z)": 24, "bs(x, 6)": 6, "ns(x, 4)": 4, "poly(x, 3)": 3, "s(x, k=30) + bs(z, 4)": 33}
+
+
+@pytest.mark.parametrize("terms", TERMS_AND_NUMBERS)
+def test_a_row_holds_one_number_for_a_curve(terms):
+    """And its level, or what multiplies it; of other terms all columns, and of curves in front of these."""
+    target = made(f"y ~ {terms}")
+    side, design = target.formula.side, target.user_rows.design
+    assert design.numbers.width == 1 + TERMS_AND_NUMBERS[terms]
+    if "+" not in terms:
+        assert design.numbers.width == 1 + side.curves[0].asked.numbers
+    columns = side.columns(target.formula.values(TABLE)).dense()
+    assert design.block(slice(None)).dense() == pytest.approx(columns, abs=1e-12)
+
+
 def test_wiggles_have_no_mean_and_no_slope_over_the_rows_and_the_size_of_their_scale():
     smooth = curve(made("y ~ s(x, k=12)"))
     columns = values(smooth, TABLE["x"])
@@ -250,6 +266,8 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ s(x, k=3)", "k= is a whole number from 5"),
         ("y ~ s(x, k=7.5)", "k= is a whole number"),
         ("y ~ s(x, bs=4)", "s has no argument bs=; known are k, by, cyclic, period="),
+        ('y ~ s(hour, bs="cc")', r"no argument bs=.*s\(x, cyclic=True\) for a cyclic curve"),
+        ("y ~ s(x, fx=True)", r"no argument fx=.*bs\(x, df\)"),
         ("y ~ s(x, cyclic=maybe)", "cyclic= is True or False"),
         ("y ~ s(x, period=24)", "add cyclic=True"),
         ("y ~ s()", "s takes a column"),
@@ -257,7 +275,7 @@ def test_files_learn_the_same_columns(tmp_path):
         ("y ~ (s(x) | g)", r"a curve for every group is not possible: write s\(x\) \+ \(1 \+ x \| group\)"),
         ("y ~ mo(x)", r"monotonic effects are not offered: C\(x\)"),
         ("y ~ s(few)", "few has too few different values for a curve"),
-        ("y ~ x + s(x)", r"collinear"),
+        ("y ~ x + s(x)", r"collinear.*A curve s\(x\) contains the straight line in x"),
         ("y ~ s(c)", "holds text or categories"),
     ],
 )
@@ -273,7 +291,7 @@ def test_priors_that_do_not_fit_are_refused():
         made("y ~ s(x)", prior={"s(x)_sigma": tunamh.HalfNormal(1)})
     with pytest.raises(FormulaError, match=r"Ridge.* beside s\(x\) is not offered"):
         made("y ~ z + s(x)", prior=tunamh.priors.Ridge())
-    with pytest.raises(TypeError, match=r"beside s\(x\) only Normal and Flat priors"):
+    with pytest.raises(TypeError, match=r"in a model with s\(x\), only Normal and Flat priors"):
         made("y ~ z + s(x)", prior={"z": tunamh.priors.Laplace(scale=1)})
 
 
@@ -368,5 +386,5 @@ def test_the_line_of_a_curve_has_a_prior_by_name_and_a_wiggle_has_none_of_its_ow
     told = tunamh.prior_summary(by_level)["prior"]
     assert told["s(x, by=c)[b, linear]"] == "normal, mean 0, standard deviation 7"
     assert told["s(x, by=c)[a, linear]"] != told["s(x, by=c)[b, linear]"]
-    with pytest.raises(FormulaError, match=r"prior names 's\(x\)\[2\]', one of the wiggles of s\(x\)"):
+    with pytest.raises(FormulaError, match=r"prior names 's\(x\)\[2\]', one of the coefficients of s\(x\)"):
         made("y ~ s(x)", prior={"s(x)[2]": tunamh.Normal(scale=1)})

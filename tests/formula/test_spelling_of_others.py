@@ -30,7 +30,7 @@ TABLE = pd.DataFrame(
         ("y ~ (1 | interaction(g, h))", "(1 | a:b)"),
         ("y ~ ifelse(x > 0, 1, 0)", "(x > 2), which is 1 or 0"),
         ("y | rate(x) ~ 1", "offset(log(x)), on the right side"),
-        ("y ~ s(x, bs='cc')", "s(x, cyclic=True, period=24)"),
+        ("y ~ s(x, bs='cc')", "s(x, cyclic=True)"),
         ("y ~ poly(x, 2, raw=1)", "I(x**2)"),
         ("y ~ log(sqrt(x), 2)", "log2(x)"),
         ("y ~ x + (poly(x, 2) | g)", "(x + I(x**2) | group)"),

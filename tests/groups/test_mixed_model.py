@@ -57,6 +57,7 @@ def test_moments_are_those_of_quadrature(kind, strength, seed):
     assert tree.sample_stats["bound_ratio"].max() <= 1
 
 
+@pytest.mark.long
 def test_moments_beside_an_unknown_dispersion():
     """Three dimensions and a line for every group: the log dispersion is a number that all rows share."""
     rng = np.random.default_rng(4)
@@ -324,7 +325,7 @@ def test_a_pure_level_becomes_a_group():
     """And has the law that full-data MH finds."""
     target = pure_level()
     tree = tunamh.sample(target, draws=4000, tune=200, chains=2, rng=1)
-    assert "taken as groups" in tree.posterior.attrs["choice"]
+    assert "treated as groups" in tree.posterior.attrs["choice"]
     assert float(tree.sample_stats["batch_size"].mean()) < 30
     from tunamh.proposals.across_modes import AcrossModes
 
@@ -347,7 +348,7 @@ def test_levels_of_categories_become_groups():
     y = (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(float)
     target = tunamh.LogisticRegression(table, y, prior=Normal(scale=2.5))
     tree = tunamh.sample(target, draws=500, tune=100, chains=2, rng=1)
-    assert "taken as groups" in tree.posterior.attrs["choice"]
+    assert "treated as groups" in tree.posterior.attrs["choice"]
     assert list(tree.posterior["parameter"].values) == target.names
     init = tree.posterior["theta"].values[0, -1]
     again = tunamh.sample(target, draws=5, tune=0, chains=1, rng=1, init=init)

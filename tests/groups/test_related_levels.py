@@ -137,7 +137,7 @@ def test_shares_are_of_the_variance_that_levels_have(by_formula):
 
 def test_new_levels_are_not_drawn(by_formula):
     new = pd.DataFrame({"x": [0.0], "animal": ["Fay"]})
-    with pytest.raises(tunamh.NotApplicable, match="put it into the matrix"):
+    with pytest.raises(tunamh.NotApplicable, match="add it to the matrix"):
         tunamh.predict(by_formula[2], new, new_levels="draw")
     assert tunamh.predict(by_formula[2], new, new_levels="population") is not None
 
@@ -163,7 +163,7 @@ MAP = np.diag([2.0, 3.0, 2.0, 2.0, 1.0]) - np.array(
     [[0, 1, 1, 0, 0], [1, 0, 1, 1, 0], [1, 1, 0, 0, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0]]
 )
 WRONG = [
-    ({"precision": MAP}, "says nothing of the sum"),
+    ({"precision": MAP}, "says nothing about the sum"),
     ({"covariance": np.ones((5, 5))}, "not positive definite"),
     ({"covariance": KINSHIP, "precision": KINSHIP}, "both"),
     ({"covariance": KINSHIP[:, :4]}, "as many rows as columns"),

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 NAMES = """
 from tunamh.groups import move_common, move_effects, move_scales, sweep
 EDIT
@@ -30,6 +32,7 @@ def test_every_move_of_a_sweep_has_a_file_of_its_own():
     ]
 
 
+@pytest.mark.long
 def test_an_edit_of_one_move_leaves_the_code_of_the_others():
     before = files_after()
     changed = {

@@ -15,7 +15,9 @@ from problems import STRUCTURES
 
 STEPS = 8
 _HEAD = "| posterior | kernel | families | tests | largest z | run |\n|---|---|---:|---:|---:|---|"
-_HEAD_OF_DEFECTS = "| a defect put into the sources | noticed in | largest z | run |\n|---|---|---:|---|"
+_HEAD_OF_DEFECTS = (
+    "| an error put into the code | found in (posterior; family; kernel) | largest z | run |\n|---|---|---:|---|"
+)
 
 
 def today() -> str:
@@ -90,7 +92,7 @@ def rows_of_defects(found: dict[str, float]) -> dict[str, str]:
 
     rows = {}
     for name, value in found.items():
-        cell = DEFECTS[name].cell.replace(" | ", ", ")
+        cell = DEFECTS[name].cell.replace(" | ", "; ")
         rows[name] = f"| {name} | {cell} | {'an error' if np.isinf(value) else f'{value:.1f}'} | {today()} |"
     return rows
 

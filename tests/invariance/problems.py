@@ -17,9 +17,12 @@ from scipy import special, stats
 import tunamh
 from tunamh import GroupEffects, priors
 from tunamh.extend import Rows
+from tunamh.formula.splines import raw_columns
 from tunamh.priors.mixtures import MixturePrior, by_shares
 from tunamh.priors.smooths import WithSmooths
 from tunamh.targets.designs import DenseDesign
+from tunamh.targets.designs.curved import CurvedDesign
+from tunamh.targets.designs.curves import Curve
 from tunamh.targets.designs.from_tables import NamedDesign
 
 CODES = np.array([0, 0, 0, 0, 1, 2, 2, 1, 2, 1, 2, 1])  # lumps at both ends, low responses, high ones
@@ -48,6 +51,7 @@ class Structure:
     prior: str = "normal"  # of PRIORS
     gathered: bool = False  # no row is kept in memory
     growing: bool = False  # some rows came later, and others went
+    splines: bool = False  # rows have numbers on curves, in the place of these curves' columns
     curved: bool = False  # the slope of a further predictor has a scale of its own, as a curve's wiggles have
 
 
@@ -139,6 +143,24 @@ def further_columns() -> NamedDesign:
     return NamedDesign(DenseDesign(np.column_stack([np.ones(N_ROWS), COLUMN])), ["Intercept", "x"], prior)
 
 
+PLACES, AROUND = np.linspace(0.0, 2.0, N_ROWS), np.linspace(0.0, 4.0, N_ROWS)[::-1]
+"""Of every row, where it lies on a curve of five splines, and on a cyclic one of four."""
+PLAIN, CYCLIC = np.array([[1.0], [0.2], [-1.5], [0.5], [1.0]]), np.array([[1.2], [-0.8], [0.5], [-1.0]])
+"""A coefficient of each is multiplied by these coefficients of splines."""
+
+
+def curves_and_columns(X: np.ndarray) -> tuple[NamedDesign, np.ndarray]:
+    """Columns with a curve, and with a cyclic one for each level that a number multiplies; and as a matrix."""
+    first, dim = X.shape[1], X.shape[1] + 3
+    curves = (Curve(first, PLAIN), Curve(first + 1, CYCLIC, cyclic=True, levels=2, multiplied=True))
+    numbers = np.column_stack([PLACES, AROUND, OTHERS, COLUMN + 1.5])
+    design = CurvedDesign(X, np.empty((N_ROWS, 0), np.int32), None, dim, curves, numbers)
+    plain = raw_columns("splines", PLACES, 0.0, 2.0, 5) @ PLAIN
+    around = raw_columns("cyclic", AROUND, 0.0, 4.0, 4) @ CYCLIC * (COLUMN[:, None] + 1.5)
+    matrix = np.column_stack([X, plain, around * (OTHERS[:, None] == [0, 1])])
+    return NamedDesign(design, [str(j) for j in range(dim)]), matrix
+
+
 def _to_student_t(z: np.ndarray, df: float) -> np.ndarray:
     """What makes standard normals multivariate Student-t: their direction stays, ``|t|^2 / q ~ F(q, df)``."""
     q, squares = z.shape[-1], np.square(z).sum(axis=-1, keepdims=True)
@@ -148,6 +170,7 @@ def _to_student_t(z: np.ndarray, df: float) -> np.ndarray:
 STRUCTURES = {
     "columns": Structure(),
     "weights, offset, temper": Structure(beside=("weights", "offset", "temper")),
+    "curves": Structure(splines=True),
     "rows that are gathered": Structure(gathered=True),
     "horseshoe": Structure(prior="horseshoe"),
     "grouped prior": Structure(prior="grouped"),
@@ -155,6 +178,7 @@ STRUCTURES = {
     "Laplace prior": Structure(prior="Laplace"),
     "levels": Structure(levels=True),
     "groups": Structure(((CODES, 1, False),)),
+    "groups, curves": Structure(((CODES, 1, False),), splines=True),
     "groups, known scale": Structure(((CODES, 1, True),)),
     "groups, weights, offset": Structure(((CODES, 1, False),), beside=("weights", "offset")),
     "slopes": Structure(((CODES, 2, False),)),
@@ -216,6 +240,9 @@ class Problem:
         if self.structure.levels:
             dummies = (LEVELS[:, None] == [1, 2]).astype(float)
             self.X = np.column_stack([self.X, dummies])
+        self.given: Any = self.X
+        if self.structure.splines:
+            self.given, self.X = curves_and_columns(self.X)
         self.target = self._target()
 
     @property
@@ -244,7 +271,7 @@ class Problem:
             return target.with_rows(self.X[7:], self.y[7:]).without_rows([7, 8])
         if not self.factors:
             temper = 0.6 if "temper" in beside else 1.0
-            return tunamh.GLM(self.X, self.y, law, prior=prior, temper=temper, **more)
+            return tunamh.GLM(self.given, self.y, law, prior=prior, temper=temper, **more)
         groups = []
         for k, (codes, q, known) in enumerate(self.structure.factors):
             scale: Any = KNOWN if known else GROUP_SCALE
@@ -256,7 +283,7 @@ class Problem:
             groups.append(
                 GroupEffects(codes, Z, name=f"f{k}", scale=scales, law=of_effects, predictor=of, covariance=K)
             )
-        return tunamh.MixedModel(self.X, self.y, law, groups, prior=prior, **more)
+        return tunamh.MixedModel(self.given, self.y, law, groups, prior=prior, **more)
 
     @property
     def further(self) -> set[int]:

@@ -80,7 +80,9 @@ def posteriors() -> Iterator[tuple[str, str]]:
 
 
 OF_TWO_FAMILIES = ("crossed, grouped prior", "prior by shares", "groups, prior by shares")
+OF_CURVES = ("logistic", "Gaussian", "negative binomial")
 EVERY_FAMILY = {"columns": "joint, minibatch$|as chosen$", "groups": "sweep$|own move$"}
+EVERY_FAMILY |= {"curves": EVERY_FAMILY["columns"], "groups, curves": EVERY_FAMILY["groups"]}
 SOME = ("logistic", "Student-t", "Gaussian", "negative binomial", "zero-inflated", "own, Cauchy")
 
 
@@ -94,6 +96,9 @@ def short_form() -> list[tuple[str, str, str]]:
         if where in OF_TWO_FAMILIES and name not in ("logistic", "Gaussian"):
             continue
         if STRUCTURES[where].curved and where != "curves in two predictors" and name != "Gaussian, described":
+            continue
+        if STRUCTURES[where].splines:
+            found += [(where, name, EVERY_FAMILY[where])] if name in OF_CURVES else []
             continue
         if name in SOME or STRUCTURES[where].further or STRUCTURES[where].curved:
             found.append((where, name, ""))

@@ -47,8 +47,8 @@ def test_kernels_leave_the_posterior_as_it_is(where, name, only):
 
 
 QUICK = {
-    "groups' own move knows the convex rows' curvature alone (once there)": POINTS,
-    "minibatches by another rate": 3 * POINTS,
+    "the step of each group uses the curvature of the convex rows only (a former error of tunamh)": POINTS,
+    "the acceptance ratio of a minibatch uses a wrong rate": 3 * POINTS,
 }
 
 
@@ -128,8 +128,8 @@ PAGE = """<!-- invariance: begin -->
 
 | a defect | noticed in | largest z | run |
 |---|---|---:|---|
-| minibatches by another rate | somewhere | 1.0 | 2026-01-01 |
-| bright rows that go dark half as often as they should | somewhere | 5.9 | 2026-01-01 |
+| the acceptance ratio of a minibatch uses a wrong rate | somewhere | 1.0 | 2026-01-01 |
+| bright rows of FlyMC become dark half as often as they should | somewhere | 5.9 | 2026-01-01 |
 | no such defect any more | somewhere | 9.0 | 2026-01-01 |
 <!-- invariance: end -->"""
 
@@ -140,7 +140,10 @@ def test_rows_that_were_run_again_go_into_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr("page.today", lambda: "2026-02-02")
     again = [line | {"where": where} for where in ("nested", "groups", "groups", "slopes")]
     replace_rows(
-        page, [*again, line | {"where": "groups", "error": "none"}], {"minibatches by another rate": 7.4}, 3000
+        page,
+        [*again, line | {"where": "groups", "error": "none"}],
+        {"the acceptance ratio of a minibatch uses a wrong rate": 7.4},
+        3000,
     )
     text = page.read_text()
     of_groups, there, of_slopes, of_nested = [row for row in text.splitlines() if "| sweep |" in row]
@@ -149,6 +152,9 @@ def test_rows_that_were_run_again_go_into_the_page(tmp_path, monkeypatch):
     assert of_slopes == "| slopes | sweep | 1 | 7 | 3.00 | 2026-02-02 |"
     assert of_nested == "| nested | sweep | 1 | 7 | 3.00 | 2026-02-02 |"
     assert "6 cells, 48 tests of 2,000 draws, 8 steps each. Largest score: 3.00." in text
-    assert "| minibatches by another rate | columns, logistic, walk, TunaMH | 7.4 | 2026-02-02 |" in text
+    assert (
+        "| the acceptance ratio of a minibatch uses a wrong rate | columns; logistic; walk, TunaMH | 7.4 | 2026-02-02 |"
+        in text
+    )
     assert "| 5.9 | 2026-01-01 |" in text
     assert "no such defect" not in text

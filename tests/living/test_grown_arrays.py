@@ -54,7 +54,7 @@ def test_sums_and_bounds_are_those_of_all_rows(grown):
     target, whole, _ = grown
     assert target.n_rows == whole.n_rows == 7500
     same_sums(target, whole)
-    assert target.kept.told == "the centre of before is kept"
+    assert target.kept.told == "the old centre is kept"
     assert 0.05 < tunamh.check_bounds(target.kept.expanded, pairs=20, rng=1) <= 1.0
 
 
@@ -103,7 +103,7 @@ def test_the_first_target_does_not_change(grown):
 
 def test_the_centre_moves_when_rows_have_doubled():
     target = target_of(rows(1000, 0)).with_rows(*rows(1500, 1))
-    assert "expanded about a new centre, since there are 2,500 rows" in target.kept.told
+    assert "expanded about a new centre, because there are 2,500 rows" in target.kept.told
     same_sums(target, target_of(rows(1000, 0), rows(1500, 1)))
 
 
@@ -128,7 +128,7 @@ def test_what_cannot_grow_is_refused():
     target = target_of((X, y))
     with pytest.raises(ValueError, match="the same columns"):
         target.with_rows(X[:, :2], y)
-    with pytest.raises(ValueError, match="rows 0 to 499"):
+    with pytest.raises(ValueError, match="numbers 0 to 499"):
         target.without_rows([500])
     with pytest.raises(TypeError, match="counted from 0"):
         target.without_rows([0.5])

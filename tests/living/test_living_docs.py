@@ -42,7 +42,7 @@ def test_code_blocks_run(flights):
     names = {"tunamh": tunamh, "X": X, "y": y, "X_new": X[:100], "y_new": y[:100], "parts": parts}
     for block in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.S | re.M):
         exec(block, names)
-    assert "the centre of before is kept" in names["posterior"].posterior.attrs["choice"]
+    assert "the old centre is kept" in names["posterior"].posterior.attrs["choice"]
     assert len(names["rows"]) == 3
 
 

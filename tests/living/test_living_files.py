@@ -394,7 +394,7 @@ def test_what_cannot_be_kept_is_refused_with_the_reason(days, formula, family, m
 
 
 def test_what_cannot_be_opened_with_a_cache_is_refused(days):
-    with pytest.raises(tunamh.NotApplicable, match="Write each block as a Parquet file"):
+    with pytest.raises(tunamh.NotApplicable, match="Write each block to a Parquet file"):
         tunamh.open_rows([{"a": np.ones(3)}], cache=days / "x")
     with pytest.raises(tunamh.NotApplicable, match="cannot tell when your function changes"):
         tunamh.open_rows(str(days), change=lambda table: table, cache=days / "x")

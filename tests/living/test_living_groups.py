@@ -193,7 +193,7 @@ def test_forgetting_everything_of_one_group(days):
     assert not somewhere(value)
     assert not somewhere(b"p050")
     target = night(days)
-    assert "1 read again; set up afresh" in target.set_up_told
+    assert "1 read again; set up without earlier results" in target.set_up_told
     whole = fresh(days, keep=lambda rows: pc.not_equal(rows["person"], "p050"))
     assert levels_of(target) == levels_of(whole) == [f"p{k:03d}" for k in range(40)]
     assert target.fingerprint == whole.fingerprint
@@ -375,7 +375,7 @@ def test_a_damaged_record_is_read_again(days, monkeypatch):
 def test_a_version_that_computes_differently_reads_everything(days, monkeypatch):
     monkeypatch.setattr(caches, "COMPUTES", "another")
     with counted_reads(monkeypatch) as read:
-        assert "set up afresh" in night(days).set_up_told
+        assert "set up without earlier results" in night(days).set_up_told
     assert len({os.path.basename(path) for path in read}) == 4
 
 

@@ -186,7 +186,7 @@ def test_what_has_no_constant_is_refused():
     with pytest.raises(NotApplicable, match="unknown scales"):
         horseshoe.log_joint(np.ones(horseshoe.dim))  # of the coefficients alone; with their scales there is one
     table = pd.DataFrame({"x": X[:, 1], "t": POSITIVE})
-    with pytest.raises(NotApplicable, match="hazards in pieces"):
+    with pytest.raises(NotApplicable, match="PiecewiseExponential, or for delayed entry"):
         tunamh.regression("t ~ x", table, family=tunamh.PiecewiseExponential()).refuse_without_constants()
     improper = tunamh.Gaussian(priors.FlatPositive())
     with pytest.raises(NotApplicable, match="prior of scale is flat"):

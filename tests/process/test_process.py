@@ -122,6 +122,7 @@ print(hashlib.sha256(draws.tobytes()).hexdigest())
 """
 
 
+@pytest.mark.long
 def test_wide_data_give_the_same_bits_on_any_number_of_blas_threads():
     assert run(WIDE, OPENBLAS_NUM_THREADS="1") == run(WIDE, OPENBLAS_NUM_THREADS="2")
 

@@ -53,6 +53,7 @@ def test_an_r_hat_alone_and_both():
     )
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:interrupted")
 def test_cores_a_store_and_a_stop_on_the_way_change_nothing(path, tmp_path, monkeypatch):

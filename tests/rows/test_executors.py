@@ -111,6 +111,7 @@ def test_a_dask_cluster(path, expected, memory, client):
     assert (draws(rows) == expected[memory]).all()
 
 
+@pytest.mark.long
 def test_four_workers_of_a_cluster(path, expected, client):
     client.cluster.scale(4)
     client.wait_for_workers(4)
@@ -158,6 +159,7 @@ def test_small_files_of_a_dask_frame_stay_apart(tmp_path):
 # ------------------------------------------------------------------------------------------------------- lost workers
 
 
+@pytest.mark.long
 def test_a_lost_worker_of_a_cluster_changes_nothing(expected, client, tmp_path):
     """During the first map, and during a gather: the cluster does the work again."""
     marker = tmp_path / "died"
@@ -230,7 +232,7 @@ def failed(*_):
 
 
 SPOILT = {
-    "shut down": (refused, tunamh.SourceError, "did not take on .*RuntimeError: cannot schedule"),
+    "shut down": (refused, tunamh.SourceError, "did not accept .*RuntimeError: cannot schedule"),
     "nothing": (lambda *_: None, TypeError, "must return a future.*got None"),
     "a number": (lambda *_: 3, TypeError, "must return a future.*got 3"),
     "a future of nonsense": (with_result("banana"), tunamh.SourceError, "gave back 'banana'"),
@@ -251,7 +253,7 @@ def test_executors_that_raise_or_give_back_nonsense_are_told(path, name):
 def test_an_executor_that_was_shut_down_is_told(path):
     with ThreadPoolExecutor(1) as pool:
         rows = tunamh.open_rows(path, executor=pool)
-    with pytest.raises(tunamh.SourceError, match=r"did not take on .*open the rows again"):
+    with pytest.raises(tunamh.SourceError, match=r"did not accept .*open the rows again"):
         tunamh.LogisticRegression(rows[COLUMNS], y="late")
 
 

@@ -71,7 +71,7 @@ def test_thin_levels_are_taken_as_groups(tmp_path):
         tunamh.LogisticRegression(rows[columns], y="late", prior=prior),
         tunamh.LogisticRegression(frame, LATE, prior=prior),
     )
-    assert "taken as groups" in found.posterior.attrs["choice"]
+    assert "treated as groups" in found.posterior.attrs["choice"]
 
 
 @pytest.mark.parametrize("test", [tunamh.FlyMC(), tunamh.AustereMH(), tunamh.MHMinibatch()], ids=repr)

@@ -258,7 +258,7 @@ def test_what_cannot_be_read_is_refused_in_words(tmp_path, flights):
         tunamh.LogisticRegression(flights[["a", "late"]], y="late")
     with pytest.raises(ValueError, match="labels in y must be 0 or 1"):
         tunamh.LogisticRegression(flights[["a"]], y="noisy")
-    with pytest.raises(FileNotFoundError, match="no file is named like"):
+    with pytest.raises(FileNotFoundError, match="no file matches"):
         tunamh.open_rows(f"{tmp_path}/*.csv")
     with pytest.raises(FileNotFoundError, match="no file or folder"):
         tunamh.open_rows(tmp_path / "nothing")
@@ -268,7 +268,7 @@ def test_what_cannot_be_read_is_refused_in_words(tmp_path, flights):
         tunamh.open_rows(TABLE, memory="lots")
     with pytest.raises(TypeError, match="executor must be"):
         tunamh.open_rows(TABLE, executor=2)
-    with pytest.raises(TypeError, match=r"the codes of groups\[0\] must name columns"):
+    with pytest.raises(TypeError, match=r"the codes of groups\[0\] must be names of columns"):
         tunamh.MixedModel(flights[["a"]], "late", tunamh.Logistic(), groups=CARRIER)
 
 
@@ -281,7 +281,9 @@ def test_a_file_that_is_gone_or_changed_is_named(tmp_path):
     path = write(tmp_path)
     target = tunamh.LogisticRegression(tunamh.open_rows(path, memory="3MiB")[["a"]], y="late")
     path.unlink()
-    with pytest.raises(tunamh.SourceError, match=r"rows.parquet is gone: its row group 0 .* Put the file back"):
+    with pytest.raises(
+        tunamh.SourceError, match=r"rows.parquet does not exist any more, so its row group 0 .* Restore the file"
+    ):
         target.modes
     write(tmp_path, table=TABLE.slice(0, 30_000))
     with pytest.raises(tunamh.SourceError, match=r"rows.parquet was changed since .* make a new target"):

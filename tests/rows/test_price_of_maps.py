@@ -21,8 +21,8 @@ def chosen(rows, memory, X=("a", "b", "carrier"), y="late"):
 
 def test_the_line_tells_how_often_all_rows_are_read(path):
     gathered, less, held = (chosen(path, memory) for memory in ("1MiB", "200KiB", "1GiB"))
-    assert "of 40,000 rows, which maps over all of them gather, one every 800,000 steps or so" in gathered.why
-    assert "maps" not in held.why
+    assert "of 40,000 rows, which passes over all rows gather, about one pass in 800,000 steps" in gathered.why
+    assert "passes" not in held.why
     assert (gathered.test, gathered.why) == (less.test, less.why)
     assert gathered.test == held.test
 
@@ -43,4 +43,4 @@ def test_moves_that_ask_for_more_than_a_map_gathers_are_checked_by_one_map(path,
     monkeypatch.setattr(choice, "FIRST_ROWS", 1e-9)
     every = chosen(path, "1MiB")
     assert isinstance(every.test, tunamh.MH)
-    assert "all 40,000 rows, by a map over them, since they are not in memory: a minibatch of" in every.why
+    assert "all 40,000 rows, by a pass over them, because they are not in memory: a minibatch of" in every.why

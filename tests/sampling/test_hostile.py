@@ -659,7 +659,7 @@ HOSTILE = {
     "proposal a test": (
         lambda: sample(target(), proposal=MH()),
         TypeError,
-        "proposal is MH(), which is an acceptance test: say test= instead.",
+        "proposal is MH(), which is an acceptance test: pass it as test= instead.",
     ),
     "proposal a class": (
         lambda: sample(target(), proposal=RandomWalk),

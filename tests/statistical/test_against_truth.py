@@ -103,6 +103,11 @@ def truths_of(case):
     return np.array(quadrature(CASES[case][1], (-4, -4), (4, 4)))
 
 
+def slow_ones_later(ways, *slow):
+    """The ways, of which `make test-long` runs the slow ones."""
+    return [pytest.param(way, marks=pytest.mark.long) if way in slow else way for way in ways]
+
+
 LAPLACE_WAYS = {
     "independent": (MHSS(delayed=False, floor=2.0, full_share=np.inf), Autoregressive(rho=0.0), None),
     "rho 0.5": (MHSS(delayed=False, floor=2.0, full_share=np.inf), Autoregressive(rho=0.5), None),
@@ -112,7 +117,7 @@ LAPLACE_WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", LAPLACE_WAYS)
+@pytest.mark.parametrize("way", slow_ones_later(LAPLACE_WAYS, "rho -0.3, TunaMH"))
 @pytest.mark.parametrize("case", CASES)
 def test_laplace_reversible_proposals_agree_with_quadrature(case, way):
     """Forty rows: the posterior is visibly not Gaussian, and the draws follow it all the same."""
@@ -162,7 +167,7 @@ def truths_of_the_mixture():
     return np.array(quadrature(density, (-3, -3), (3, 3), points=120))  # 0.5 is an edge
 
 
-@pytest.mark.parametrize("way", MIXTURE_WAYS)
+@pytest.mark.parametrize("way", slow_ones_later(MIXTURE_WAYS, "FlyMC-MAP"))
 def test_mixture_agrees_with_quadrature(way):
     test, control = MIXTURE_WAYS[way]
     target = GaussianMixture(MIXED, temper=TEMPER)

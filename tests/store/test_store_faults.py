@@ -39,7 +39,9 @@ def test_a_full_disk_is_told_and_nothing_is_lost(path, monkeypatch, code):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(StoreError, match=r"chain-\d-\d+.npz could not be written \(.*make room or mend") as caught:
+        with pytest.raises(
+            StoreError, match=r"chain-\d-\d+.npz could not be written \(.*free some space or repair"
+        ) as caught:
             tunamh.sample(new_target(), **SIZE, store=path)
     assert caught.value.path.parent == path
     assert not list(path.glob("*unfinished"))
@@ -121,7 +123,7 @@ def test_a_chunk_of_another_place_or_run_is_refused(finished, tmp_path):
     ):
         kept = goal.read_bytes()
         goal.write_bytes(source.read_bytes())
-        with pytest.raises(StoreError, match=f"{goal.name} is damaged or not of this run"):
+        with pytest.raises(StoreError, match=f"{goal.name} is damaged or does not belong to this run"):
             tunamh.read_store(path)
         goal.write_bytes(kept)
     tunamh.read_store(path)
@@ -132,7 +134,7 @@ def test_a_damaged_header_has_a_copy(finished, damage):
     path, whole = finished
     header = path / "header.json"
     header.write_bytes(damage(header.read_bytes()))
-    with pytest.raises(StoreError, match=r"header.json is damaged .* put header.copy.json in its place"):
+    with pytest.raises(StoreError, match=r"header.json is damaged .* replace the file by header.copy.json"):
         tunamh.read_store(path)
     os.replace(path / "header.copy.json", header)
     assert same(tunamh.read_store(path), whole)

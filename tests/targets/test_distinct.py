@@ -75,7 +75,7 @@ def test_rows_that_differ_and_short_data_stay_as_they_are():
 def test_sampling_says_so_and_agrees_with_all_rows():
     target = cases()["labels"]
     tree = tunamh.sample(target, draws=1000, rng=1)
-    assert "3,000 rows are 12 different rows" in tree.posterior.attrs["choice"]
+    assert "3,000 rows have 12 different ones" in tree.posterior.attrs["choice"]
     said = tunamh.sample(
         target, draws=1000, rng=2, test=tunamh.MHSS(), control=tunamh.Taylor(2), proposal=tunamh.Autoregressive()
     )

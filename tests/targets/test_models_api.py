@@ -336,12 +336,12 @@ MISTAKES = {
     "predictors of a known scale": (
         lambda: GLM(X, REALS, tunamh.Gaussian(2.0), predictors={"scale": Z}),
         TypeError,
-        "scale is described by columns",
+        "scale depends on columns",
     ),
     "predictors of a positive prior": (
         lambda: GLM(X, REALS, tunamh.Gaussian(HALF), predictors={"scale": Z}),
         TypeError,
-        "scale is described by columns, so its prior is one of coefficients",
+        "scale depends on columns, so its prior must be a prior of coefficients",
     ),
     "predictors and censoring": (
         lambda: GLM(X, REALS, tunamh.Gaussian(), predictors={"scale": Z}, censored=CODES),
@@ -359,12 +359,12 @@ MISTAKES = {
     "a prior of coefficients for the scale": (
         lambda: GLM(X, REALS, tunamh.Gaussian(Normal())),
         TypeError,
-        "the prior of a scale is one of a positive parameter, got Normal",
+        "the prior of a scale must be a prior of a positive parameter, got Normal",
     ),
     "that of a limited response": (
         lambda: GLM(X, REALS, tunamh.Gaussian(Normal()), censored=CODES),
         TypeError,
-        "the prior of a scale is one of a positive parameter, got Normal",
+        "the prior of a scale must be a prior of a positive parameter, got Normal",
     ),
     "a class as prior": (lambda: tunamh.Gaussian(tunamh.HalfNormal), TypeError, "scale is the class HalfNormal"),
     "a df that is text": (lambda: tunamh.StudentT("4"), TypeError, "df must be a number"),
@@ -378,7 +378,7 @@ MISTAKES = {
     "a prior of coefficients for a precision": (
         lambda: GLM(X, SHARES, tunamh.Beta(Normal())),
         ValueError,
-        "is a prior of coefficients of columns: give predictors={'precision': Z} too",
+        "is a prior of coefficients of columns: pass predictors={'precision': Z} too",
     ),
     "inflated by another family": (
         lambda: tunamh.ZeroInflated(tunamh.Logistic()),
@@ -398,7 +398,7 @@ MISTAKES = {
     "a prior of a probability": (
         lambda: GLM(X, ZEROS, tunamh.Hurdle(tunamh.Poisson(), Normal())),
         ValueError,
-        "give predictors={'positive': Z} too",
+        "pass predictors={'positive': Z} too",
     ),
     "a cutpoint that is a number": (lambda: tunamh.Ordinal(3.0), TypeError, "cutpoint must be a prior"),
     "a category that is missing": (

@@ -158,7 +158,7 @@ def by_quadrature(power=0.0):
 def draws():
     target = GLM(X, Y, tunamh.Logistic(), prior=priors.Ridge(tunamh.HalfStudentT(3, 1.5)))
     tree = sample(target, draws=8000, rng=2, progressbar=False)
-    assert "coefficients and the scales of the prior together" in tree.posterior.attrs["choice"]
+    assert "coefficients and the scales of the prior are proposed together" in tree.posterior.attrs["choice"]
     return np.concatenate([tree.posterior["theta"].values, np.log(tree.posterior["prior_scale"].values)[..., None]], -1)
 
 

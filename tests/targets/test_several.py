@@ -435,7 +435,7 @@ def test_what_does_not_serve_says_so():
     target = GLM(X, y, Categorical(), prior=Normal(scale=1.0))
     for given, message in (
         ({"test": TunaMH()}, r"use MH\(\) or control=Taylor"),
-        ({"test": MHSS(), "control": Taylor(order=1)}, r"only Taylor\(order=2\) serves"),
+        ({"test": MHSS(), "control": Taylor(order=1)}, r"only Taylor\(order=2\) works"),
         ({"test": tunamh.FlyMC()}, "lower bound"),
     ):
         with pytest.raises(tunamh.NotApplicable, match=message):

@@ -19,5 +19,5 @@ class GibbsScales(Kernel):
     def bind(self, target: Any) -> ReadyKernel:
         mixture = target.mixture
         if mixture is None:
-            raise NotApplicable("the states of this target hold no scales of a prior: leave kernel= to sample.")
+            raise NotApplicable("the state of this target contains no scales of a prior: leave kernel= out.")
         return ReadyKernel(mixture.draw_scales, hyper=mixture.hyper)

@@ -102,8 +102,8 @@ def _explained(
     bound = math.inf if distance == math.inf else c[0] * distance  # NaN where rows lie in groups
     if abs(rise[0]) <= bound:
         return NonFiniteEnergy(
-            f"the energies of the rows up to row {row} add up to no finite number{when}, or this row's energy "
-            f"({before:.6g} and {after:.6g}) leaves the range that PoissonMH was told, for the move {_show(theta)} -> "
+            f"the sum of the energies of the rows up to row {row} is not finite{when}, or the energy of this row "
+            f"({before:.6g} and {after:.6g}) is outside the range that PoissonMH got, for the move {_show(theta)} -> "
             f"{_show(prop)}",
             row=row,
             step=step,
@@ -144,7 +144,7 @@ def check_energies(state: np.ndarray, model: Model, pool: Any = None) -> None:
         raise pool.failure()
     if fault != NO_FAULT:
         energy, row = _energy_of_row(theta, fault, model), fault if pool is None else int(pool.numbers[fault])
-        sums = ", and with the rows before it the sum is no finite number," if math.isfinite(energy) else ""
+        sums = ", and the sum with the rows before it is not finite," if math.isfinite(energy) else ""
         told = f"row {row} has energy {energy:.6g}{sums} at the initial state {_show(theta)}"
         raise NonFiniteEnergy(f"{told}.{_of_sign(energy)}" if _of_sign(energy) else told, row=row)
 
@@ -245,7 +245,7 @@ def supported_start(target: Target, model: Model, rng: np.random.Generator, chai
                 if in_support(state, model):
                     return state
                 step = 0.5 * step
-    raise ValueError(f"{_START_TRIES} random starts all lie outside the prior's support: give init=.")
+    raise ValueError(f"{_START_TRIES} random initial states are all outside the support of the prior: pass init=.")
 
 
 def _energy_of_row(theta: np.ndarray, row: int, model: Model) -> float:

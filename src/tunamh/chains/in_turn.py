@@ -33,7 +33,7 @@ class InTurn(Kernel):
 
     def __init__(self, *kernels: Kernel):
         if not kernels:
-            raise ValueError("InTurn needs a kernel at least.")
+            raise ValueError("InTurn needs at least one kernel.")
         for one in kernels:
             if not isinstance(one, Kernel):
                 raise TypeError(f"InTurn takes kernels, such as MetropolisHastings(RandomWalk()), got {shown(one)}.")
@@ -55,7 +55,10 @@ class InTurn(Kernel):
                 _refuse_memory(one, turn)
         supplies = [turn.supply for turn in turns if turn.supply is not NO_ROWS]
         if any(supply is not supplies[0] for supply in supplies):
-            raise NotApplicable("two kernels draw rows by different laws: kernels in turn must draw them by one.")
+            raise NotApplicable(
+                "two kernels draw rows with different probabilities: all kernels of InTurn must draw "
+                "a row with the same probability."
+            )
         return turns[0].with_turns(turns)
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
@@ -74,10 +77,10 @@ def _refuse_memory(kernel: Kernel, ready: ReadyKernel) -> None:
         return
     if ready.memory_is is Memory.PART_OF_STATE:
         raise NotApplicable(
-            f"{kernel!r} keeps a part of the state in its memory, which other kernels would not know of: it cannot "
-            "take turns with them."
+            f"{kernel!r} keeps a part of the state in its memory, and other kernels cannot know this part: so it "
+            f"cannot be combined with them."
         )
     raise NotApplicable(
-        f"{kernel!r} has a memory and does not say what it is: give its ReadyTest or ReadyKernel memory_is=, or other "
-        "kernels may move the state behind its back."
+        f"{kernel!r} has a memory, but does not say what must be done with it if another kernel changes the state: "
+        f"set memory_is= of its ReadyTest or ReadyKernel."
     )

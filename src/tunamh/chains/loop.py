@@ -306,7 +306,8 @@ def advance(state: ChainState, setup: ChainSetup, draws: np.ndarray, record: np.
     """
     record[:] = 0.0
     advance_further(state, setup, draws, record, thin)
-    setup.statistics.average(record, thin)
+    if thin > 1:
+        setup.statistics.average(record, thin)
 
 
 def advance_further(state: ChainState, setup: ChainSetup, draws: np.ndarray, record: np.ndarray, steps: int) -> None:
@@ -314,12 +315,12 @@ def advance_further(state: ChainState, setup: ChainSetup, draws: np.ndarray, rec
     walk = walk_of(state, setup)
     if setup.is_alone:
         own = walk.kernels[0].own
-        outcome = run_chain(
+        outcome = run_chain.trusted(  # to check the types of so many arguments takes as long as a hundred steps
             *(steps, state.rng, walk.stream, *walk.place, own.memory, walk.model, own.propose, own.proposal_knobs),
             *(own.decide, own.knobs, walk.work, draws, record),
         )
     else:
-        outcome = setup.loop(state.rng, walk, Kept(steps, draws, record, setup.statistics.kinds))
+        outcome = setup.loop.trusted(state.rng, walk, Kept(steps, draws, record, setup.statistics.kinds))
     told_of(outcome, state, setup)
 
 

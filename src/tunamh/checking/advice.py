@@ -38,7 +38,8 @@ def _other_counts(family: BaseFamily | None) -> str:
     if name == "NegativeBinomial":
         zeros = "tunamh.ZeroInflated(tunamh.NegativeBinomial()) or tunamh.Hurdle(tunamh.NegativeBinomial())"
         return f"Try family={zeros}, or {_NOT_YET}."
-    return "Try family=tunamh.NegativeBinomial(), or tunamh.ZeroInflated(tunamh.Poisson()) if zeros are too many, too."
+    inflated = "tunamh.ZeroInflated(tunamh.Poisson())"
+    return f"Try family=tunamh.NegativeBinomial(), or {inflated} if there are also too many zeros."
 
 
 def of_spread(family: BaseFamily | None, more: bool) -> str:
@@ -112,7 +113,7 @@ def of_tails(family: BaseFamily | None) -> str:
 def of_trend(column: str, known: bool, coded: bool) -> str:
     """``coded``: whether the column has values that look like codes."""
     if coded:
-        return "See to the values first that look like codes for missing values (below)."
+        return "First look at the values that may be codes for missing values (below)."
     column = written(column)
     if not known:
         return f"Add {column} to the formula."

@@ -107,10 +107,10 @@ def _separation(target: Any) -> Any:
     direction = base.separating_direction()
     if direction is not None:
         names = ", ".join(base.names_along(direction)[:8])
-        yield f"the responses are separated along {names}, so that there is no posterior: give these terms priors."
+        yield f"the data are separated along {names}, so there is no posterior: set priors for these terms."
     elif base.row_layout.form is None:
         flat = base.on_columns(np.ones(base.dim, bool))
         direction = flat.separating_direction()
         if direction is not None:
             names = ", ".join(flat.names_along(direction)[:8])
-            print(f"remark: the responses are separated along {names}: priors alone keep these coefficients finite")
+            print(f"remark: the data are separated along {names}: only the priors keep these coefficients finite")

@@ -18,10 +18,10 @@ def family_named(name: str) -> Any:
 
 _LAWS = priors_by_word()
 _PRIOR = re.compile(r"\s*(?P<term>.+?)\s*=\s*(?P<law>\w+)\s*\((?P<numbers>[^()]*)\)\s*")
-PRIORS = "'distance=normal(0, 1)'; laws are " + ", ".join(
+PRIORS = "'distance=normal(0, 1)'; the distributions are " + ", ".join(
     f"{law}({', '.join(kind.word_numbers)})" for law, kind in _LAWS.items()
 )
-PRIORS += "; of correlations 'correlation (x | g)=lkj(2)'"
+PRIORS += "; for correlations 'correlation (x | g)=lkj(2)'"
 _NUMBERS = {**{law: kind.word_numbers for law, kind in _LAWS.items()}, "lkj": ("eta",)}
 
 

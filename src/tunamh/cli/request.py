@@ -53,7 +53,7 @@ class SampleRequest:
     ] = None
     cache: Annotated[
         str | None,
-        typer.Option(help="Folder for the sums of each Parquet file, so that the next run reads only new files."),
+        typer.Option(help="Folder that keeps sums over the rows of each file; the next run reads only new files."),
     ] = None
     new_levels: Annotated[
         str, typer.Option(help="With --cache, what to do with levels that no earlier file had: grow or refuse.")

@@ -49,7 +49,7 @@ class RunRequest:
         if self.store is not None:
             refuse_existing(self.store)
         if self.evidence and self.out is None:
-            raise Refused("--evidence is kept in the result file: say --out run.nc.")
+            raise Refused("the evidence is stored in the result file: set --out run.nc.")
 
     def draw(self, target: Any) -> Any:
         import tunamh

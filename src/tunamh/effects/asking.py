@@ -150,8 +150,9 @@ class Asking:
         both = [name for name in self.by or () if name in self.points[0]]
         if both:
             raise ValueError(
-                f"conditional sets {both[0]} in all rows, so that averages by {both[0]} are not told apart: leave it "
-                "out of average_by, or average by a copy of the column with another name."
+                f"conditional sets {both[0]} to the same values in all rows, so tunamh cannot average by the values "
+                f"that {both[0]} has in the data: leave it out of average_by, or average by a copy of the column "
+                f"with another name."
             )
         self._refuse_groups_that_do_not_count(list(self.points[0]))
 
@@ -162,8 +163,8 @@ class Asking:
         idle = [name for name in names if name in self.columns.of_groups and name not in self.columns.predictors]
         if idle:
             raise ValueError(
-                f"{idle[0]} names groups, and groups={self.groups!r} leaves their effects out, so that no number would "
-                f"depend on {idle[0]}: leave it out, or say groups='known'."
+                f"{idle[0]} is a factor of group effects, and groups={self.groups!r} leaves these effects out, so no "
+                f"result would depend on {idle[0]}: leave it out, or set groups='known'."
             )
 
     def _mean_in_words(self) -> str:

@@ -34,7 +34,7 @@ class Gradient:
         if total > _MOST_NUMBERS:
             raise NotApplicable(
                 f"{keys:,} averages of a model with so many parameters need {total:,} numbers, more than "
-                f"{_MOST_NUMBERS:,}: average by columns of fewer values, or leave group effects out "
+                f"{_MOST_NUMBERS:,}: average by columns with fewer values, or leave group effects out "
                 "(groups='population')."
             )
         more, self.keys = keys - self.keys, keys

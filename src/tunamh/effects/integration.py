@@ -46,8 +46,8 @@ def nodes_of_classes(tau: float, predictors: int) -> Iterator[tuple[tuple[float,
     nodes, weights = _trapezoid(_REACH_OF_CLASSES, _STEP_OF_CLASSES / max(1.0, tau))
     if len(nodes) ** predictors > _MOST_NODES:
         raise NotApplicable(
-            f"means over new groups are integrals in {predictors} dimensions here, one for each class but the "
-            f"reference, and would need {len(nodes) ** predictors:,} nodes, more than {_MOST_NODES:,}: say "
+            f"means over new groups are integrals in {predictors} dimensions here, one for each class except the "
+            f"reference class, and would need {len(nodes) ** predictors:,} nodes, more than {_MOST_NODES:,}: set "
             "groups='draw' (one new group for each draw), or groups='population'."
         )
     for at in product(range(len(nodes)), repeat=predictors):
@@ -90,17 +90,17 @@ def _refuse_others(group: Groups) -> None:
     """Than normal effects in the main predictor."""
     if group.parameter is not None:
         raise NotApplicable(
-            f"the effects of {group.name} are in the predictor of {group.parameter}, and means over new groups are "
-            "offered for effects in the main predictor: say groups='draw' (one new group for each draw), or "
+            f"the effects of {group.name} are in the predictor of {group.parameter}, but means over new groups are "
+            "possible only for effects in the main predictor: set groups='draw' (one new group for each draw), or "
             "groups='population'."
         )
     if group.related:
         raise NotApplicable(
-            f"the levels of {group.name} have a known covariance, and how a new one is related to them is not known: "
-            "say groups='population'."
+            f"the levels of {group.name} have a known covariance, and the relation of a new level to them is not "
+            f"known: set groups='population'."
         )
     if group.df:
         raise NotApplicable(
-            f"the effects of {group.name} are Student-t, and means over new groups are offered for normal effects: say "
+            f"the effects of {group.name} are Student-t, but means over new groups need normal effects: set "
             "groups='draw' (one new group for each draw), or groups='population'."
         )

@@ -1,8 +1,8 @@
-"""scikit-learn estimators whose fit is a posterior: the extra ``sklearn`` (docs/sklearn.md).
+"""scikit-learn estimators that sample the posterior (docs/sklearn.md).
 
-`BayesianGLM`, `BayesianRobustRegression` (regressors) and `BayesianLogisticRegression` (a classifier) stand in
-pipelines, searches and cross-validation as any other estimator. What `tunamh.sample` returns is their attribute
-``posterior_``.
+`BayesianGLM` and `BayesianRobustRegression` are regressors, `BayesianLogisticRegression` is a classifier. They work in
+pipelines, grid searches and cross-validation. ``fit`` stores the result of `tunamh.sample` in the attribute
+``posterior_``. They need scikit-learn: install tunamh with the extra ``sklearn``.
 """
 
 try:

@@ -62,7 +62,7 @@ class PosteriorEstimator(BaseEstimator, ABC):
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = weights > 0
         if not kept.any():
-            raise ValueError("sample_weight is zero in every row: nothing is left to learn from.")
+            raise ValueError("sample_weight is zero in every row, so there are no data to fit.")
         return (X, y, weights) if kept.all() else (X[kept], y[kept], weights[kept])
 
     def _sampled(
@@ -117,8 +117,8 @@ class PosteriorEstimator(BaseEstimator, ABC):
         features = [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(name) for name in given]
         if self.fit_intercept and INTERCEPT in features:
             raise ValueError(
-                f"a feature is called {INTERCEPT}, as the coefficient of the intercept is: rename it, or say "
-                "fit_intercept=False."
+                f"a feature has the name {INTERCEPT}, which is the name of the intercept: rename it, or set "
+                f"fit_intercept=False."
             )
         return [INTERCEPT, *features] if self.fit_intercept else features
 

@@ -104,7 +104,7 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         if first_call:
             self.classes_ = np.unique(y if classes is None else classes)
         if len(self.classes_) < 2:
-            raise ValueError(f"there is one class only, {self.classes_[0]}: name all of them by classes=.")
+            raise ValueError(f"there is one class only, {self.classes_[0]}: pass all classes, classes=.")
         codes = np.searchsorted(self.classes_, y)
         wrong = self.classes_[np.minimum(codes, len(self.classes_) - 1)] != y
         if wrong.any():
@@ -213,7 +213,7 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
             The lower and the upper ends. The linear predictors of the first class are zero.
         """
         if kind == "response":
-            raise ValueError("labels have no intervals: leave kind= out for intervals of their probabilities.")
+            raise ValueError("there are no intervals of labels: leave kind= out to get intervals of the probabilities.")
         return super().interval(X, level, kind=kind, random_state=random_state)
 
 

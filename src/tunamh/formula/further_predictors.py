@@ -52,15 +52,15 @@ def _of_parameter(name: str, known: Mapping[str, Any]) -> tuple[str | None, str]
 
 def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any], family: Any, unit: float) -> Any:
     """The columns of one further predictor, with their origin and their prior."""
-    side, columns = of.side, of.side.columns(values)
+    side = of.side
     if side.dim == 0:
         raise FormulaError(f"the predictor of {name} has no coefficients: give it an intercept or a term.")
     own = family.parameter_prior(name)
     if own is not None:
         if side.smooths:
             raise FormulaError(
-                f"{name} has the prior {own!r} of the family, and {side.smooths[0].name} in its predictor has a "
-                f'prior of its own: leave the family\'s out, and give priors by name, such as {{"{name} Intercept": '
+                f"{name} has the prior {own!r} in the family, but {side.smooths[0].name} in its predictor needs its "
+                f'own prior: leave the prior of the family out, and set priors by name, such as {{"{name} Intercept": '
                 "tunamh.Normal(scale=1)}."
             )
         if given:
@@ -68,7 +68,7 @@ def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any
             raise FormulaError(
                 f"{name} has two priors: {own!r} of the family, and that of {told}. Leave one of them out."
             )
-        return NamedDesign(columns.design(), side.names)
+        return NamedDesign(side.design(values), side.names)
     level = rounded(np.log(unit)) if name == "scale" else 0.0
     try:
         intercept = Normal(mean=level, scale=COEFFICIENT_WIDTH)
@@ -81,7 +81,6 @@ def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any
     if not about_zero:
         means = [0.0 if one is None else one.mean for one in of.moments[: len(side.whole)]]
         origin[: len(means)] = means
-    moved = columns._replace(whole=columns.whole - origin[: columns.whole.shape[1]])
     if isinstance(prior, WithSmooths):
         prior = prior.of_predictor(name)
-    return NamedDesign(moved.design(), side.names, prior, origin)
+    return NamedDesign(side.design(values, origin), side.names, prior, origin)

@@ -190,7 +190,7 @@ def files_told(ids: list[PieceId], read: set[str], journal: Journal, done: str) 
 def _told(ids: list[PieceId], rows: AllRows, journal: Journal, date: str | None) -> str:
     """What was read, and where the searches began."""
     told = files_told(ids, rows.files, journal, "read")
-    return f"{told}; set up afresh" if date is None else f"{told}; set up from the effects of {date}"
+    return f"{told}; set up without earlier results" if date is None else f"{told}; set up from the effects of {date}"
 
 
 def _entry(target: Any, ids: list[PieceId], rows: AllRows, model: FormulaModel, date: str | None) -> dict[str, Any]:

@@ -124,8 +124,9 @@ def _refuse_large(columns: Mapping[str, Column]) -> None:
     for name, column in columns.items():
         if isinstance(column, Numbers) and (np.abs(column.values) >= _LARGEST).any():
             raise FormulaError(
-                f"column {name} has numbers of {_LARGEST:.2g} and more, of which neighbours cannot be told apart, so "
-                "that other rows might be forgotten: write such names as text in the files, and compare with text."
+                f"column {name} has numbers of {_LARGEST:.2g} or more. tunamh cannot distinguish neighbouring "
+                f"numbers of this size, so it might forget other rows: write such numbers as text in the files, and "
+                f"compare with text."
             )
 
 

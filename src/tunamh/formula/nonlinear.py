@@ -150,7 +150,7 @@ def _arguments(energy: Any, sides: Mapping[str, Any], columns: Sequence[str], re
         )
     data = [one for one in given if one not in sides]
     if not data:
-        raise FormulaError(f"{call} has no column of the data among its arguments: it says nothing of them.")
+        raise FormulaError(f"{call} has no column of the data among its arguments, so it does not depend on the data.")
     if response is not None and response not in data:
         raise FormulaError(f"response={response!r} is no column among the arguments of {call}.")
     y = data[0] if response is None else response

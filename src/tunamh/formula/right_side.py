@@ -6,19 +6,21 @@ It turns any rows of such data, those it was learned from and new ones, into the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..targets.designs import DenseDesign, IndexedDesign
+from ..targets.designs.curved import CurvedDesign
 from ..targets.designs.indexed import NOWHERE, IndexedBlock
 from .coding import Block, blocks_of
 from .curve_terms import Term, term_from_json
 from .errors import FormulaError, listed
 from .evaluation import Values, as_factor
 from .parser import parse_expression
+from .smooths import Smooth
 from .syntax import Operation, label
 from .terms import Terms, term_label, terms_of
 
@@ -220,6 +222,40 @@ class RightSide:
         none = np.empty((values.n_rows, 0))
         at = np.hstack([none, *positions]).astype(np.int32)
         return Columns(whole, at, np.hstack([none, *scales]) if valued else None, self.dim)
+
+    def design(self, values: Values, origin: np.ndarray | None = None) -> Any:
+        """Of rows of the data: the design of `columns`, in which curves take few numbers of a row.
+
+        ``origin`` is subtracted from columns that are kept whole.
+        """
+        banded, beside = self._banded
+        of = beside.columns(values)
+        if origin is not None:
+            of = of._replace(whole=of.whole - origin[: of.whole.shape[1]])
+        if not banded:
+            return of.design()
+        codes = self.codes(values)
+        ends = np.cumsum([size for _, size in self.spans]).tolist()
+        start_of = {name: end - size for (name, size), end in zip(self.spans, ends, strict=True)}
+        curves = tuple(one.as_curve(start_of[one.name]) for one in banded)
+        numbers = [column for one in banded for column in one.numbers_on(values, codes)]
+        shift = sum(one.size for one in banded if not one.levels)
+        first = of.whole.shape[1]
+        positions = np.where(of.positions >= first, of.positions + shift, of.positions).astype(np.int32)
+        return CurvedDesign(of.whole, positions, of.values, self.dim, curves, np.column_stack(numbers))
+
+    @cached_property
+    def _banded(self) -> tuple[list[Smooth], RightSide]:
+        """The curves that rows hold by their numbers, behind all columns that are kept whole; and the rest."""
+        whole, by_levels = ([one for one in self.curves if bool(one.levels) == levels] for levels in (False, True))
+        last: list[Smooth] = []
+        for one in reversed(whole):
+            if not (isinstance(one, Smooth) and one.banded):
+                break
+            last.insert(0, one)
+        ready = [*last, *(one for one in by_levels if isinstance(one, Smooth))]
+        others = tuple(one for one in self.curves if one not in ready)
+        return ready, replace(self, curves=others)
 
     def _known_cells(self, block: Block, cell: np.ndarray, codes: Mapping[str, np.ndarray], values: Values) -> Any:
         cells = np.asarray(self.cells[block.key], dtype=np.int64)

@@ -39,8 +39,8 @@ def scales_of_smooths(
     for name, prior in given.items():
         if (one := wiggles.get(str(name).replace(" ", ""))) is not None:
             raise FormulaError(
-                f"prior names {str(name)!r}, one of the wiggles of {one}, which have one prior together: set that of "
-                f'their scale, {{"{one}": tunamh.HalfStudentT(3, 1)}}.'
+                f"prior names {str(name)!r}, one of the coefficients of {one}. They have one prior together: set the "
+                f'prior of their scale, {{"{one}": tunamh.HalfStudentT(3, 1)}}.'
             )
         found = _curve(str(name), scales)
         if found is None:

@@ -22,10 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..targets.designs.curved import columns_of_curve, products_of_splines
+from ..targets.designs.curves import Curve
 from .demmler_reinsch import demmler_reinsch
 from .errors import FormulaError
 from .evaluation import Values
-from .splines import CYCLIC, POLYNOMIAL, SPLINES, differences, raw_columns
+from .splines import CYCLIC, POLYNOMIAL, SPLINES, differences, places, raw_columns
 from .syntax import Call, Name, Node, Number, label
 
 _LEAST = {"s": 5, "te": 5, "bs": 4, "ns": 2, "poly": 1}
@@ -35,12 +37,15 @@ _BEYOND = 1e-3  # of the range of the data: how far outside it rows may be witho
 _NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
 _ROUNDING = 1e-9  # of columns that are zero in all rows, which numbers that are nearly zero would not be
 
-_SPELLED_HERE = {
-    "bs": " A cyclic curve is s(x, cyclic=True, period=24), group effects are (1 | group); there are no other bases.",
-    "raw": " A power of x itself is I(x**2).",
-    "fx": " A curve without a penalty is bs(x, 6).",
+_OF_OTHERS = {
+    "bs": " All curves are penalised cubic splines. Write s(x, cyclic=True) for a cyclic curve, and (1 | group) for "
+    "group effects.",
+    "fx": " Splines without a penalty are written bs(x, df).",
+    "sp": ' The scale of a curve is unknown and sampled. Set its prior by prior={"s(x)": tunamh.HalfStudentT(3, 1)}.',
+    "raw": " A power of a column is written I(x**2).",
+    "m": " The penalty is the integral of the squared second derivative.",
 }
-"""What arguments of other libraries are here."""
+"""What arguments of other packages are here."""
 
 
 class Asked(NamedTuple):
@@ -67,6 +72,11 @@ class Asked(NamedTuple):
     @property
     def penalised(self) -> bool:
         return self.function in ("s", "te")
+
+    @property
+    def numbers(self) -> int:
+        """What a row in memory holds: of `s` where it lies on the curve, of others all columns."""
+        return {"s": 1 + (self.by is not None), "te": self.size**2 - 1}.get(self.function, self.size)
 
     @property
     def name(self) -> str:
@@ -97,7 +107,7 @@ def asked(node: Call) -> Asked:
     known = {"s": ("k", "by", "cyclic", "period"), "te": ("k",), "poly": ("degree",)}.get(function, ("df",))
     unknown = [name for name in named if name not in known]
     if unknown:
-        hint = _SPELLED_HERE.get(unknown[0], "")
+        hint = _OF_OTHERS.get(unknown[0], "") if function in ("s", "te") or unknown[0] == "raw" else ""
         raise FormulaError(f"{node}: {function} has no argument {unknown[0]}=; known are {', '.join(known)}=.{hint}")
     size_node = positional[1] if len(positional) == 2 else named.get(known[0])
     if size_node is None and function not in _DEFAULT_K:
@@ -187,7 +197,10 @@ class Smooth:
 
     def columns(self, x: np.ndarray) -> np.ndarray:
         """Of one curve: (n, each)."""
-        found = self.raw(x) @ self.T
+        assert self.T is not None
+        if not self.banded:
+            return self.raw(x) @ self.T
+        found = columns_of_curve(self._curve(self.T), self._places(x)[:, None])
         if self.unseen:
             last = found[:, self.each - self.unseen :]
             last[np.abs(last) < _ROUNDING] = 0.0
@@ -195,18 +208,55 @@ class Smooth:
 
     def of_rows(self, values: Values) -> np.ndarray:
         """Columns of a curve, or of that of the row's level; with a warning of rows beyond the data."""
+        found, by = self.columns(self._x(values)), self.asked.by
+        return found * values.numbers(by)[:, None] if by is not None and self.multiplied else found
+
+    def _x(self, values: Values) -> np.ndarray:
         own = self.asked
         x = values.numbers(own.x)
         if not own.cyclic:
             how = "the polynomial continues" if own.kind == POLYNOMIAL else "the curve continues as a straight line"
             warn_beyond(own.x, x, self.low, self.high, how)
-        found = self.columns(x)
-        return found * values.numbers(own.by)[:, None] if own.by is not None and self.multiplied else found
+        return x
+
+    @property
+    def banded(self) -> bool:
+        """Whether rows of the data hold where they lie on the curve, and not its columns (`as_curve`)."""
+        return self.asked.function == "s"
+
+    def _places(self, x: np.ndarray) -> np.ndarray:
+        own = self.asked
+        return places(x, self.low, self.high, own.raw, cyclic=own.cyclic)
+
+    def _curve(self, T: np.ndarray) -> Curve:
+        """One curve alone."""
+        return Curve(0, T, self.asked.cyclic)
+
+    def as_curve(self, start: int) -> Curve:
+        """The curve of a design whose parameters begin at ``start``; what no row sees is zero in all rows."""
+        assert self.T is not None
+        T = self.T.copy()
+        T[:, self.each - self.unseen :] = 0.0
+        return self._curve(T)._replace(start=start, levels=max(self.levels, 1), multiplied=self.multiplied)
+
+    def numbers_on(self, values: Values, codes: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """What a row of a design holds of the curve (`tunamh.targets.designs.curves`), one array for each number."""
+        own = self.asked
+        found, by = [self._places(self._x(values))], own.by
+        if by is None:
+            return found
+        if self.levels > 1:
+            found.append(codes[label(by)].astype(np.float64))
+        return [*found, values.numbers(by)] if self.multiplied else found
 
     def sums(self, values: Values) -> tuple[np.ndarray, ...]:
         """What is learned from some rows by addition: products of functions, and the number of rows."""
-        R = self.raw(values.numbers(self.asked.x))
-        return R.T @ R, np.array(float(len(R)))
+        x = values.numbers(self.asked.x)
+        n = np.array(float(len(x)))
+        if self.banded:
+            return products_of_splines(self._curve(np.eye(self.asked.raw)), self._places(x)[:, None]), n
+        R = self.raw(x)
+        return R.T @ R, n
 
     def finished(self, sums: tuple[np.ndarray, ...], levels: int) -> Smooth:
         """With its columns, by the `sums` of all rows; ``levels`` is how many a column ``by`` has."""

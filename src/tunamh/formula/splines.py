@@ -18,11 +18,17 @@ import numpy as np
 SPLINES, CYCLIC, POLYNOMIAL = "splines", "cyclic", "polynomial"
 
 
-def four_functions(x: np.ndarray, low: float, high: float, k: int, *, cyclic: bool) -> tuple[np.ndarray, np.ndarray]:
-    """For every ``x`` the numbers of the four functions that are not zero, and their values: both (n, 4)."""
+def places(x: np.ndarray, low: float, high: float, k: int, *, cyclic: bool) -> np.ndarray:
+    """``t`` of every ``x``; of cyclic functions from 0 to ``k``."""
     intervals = k if cyclic else k - 3
     t = (x - low) * (intervals / (high - low))
-    first = np.floor(t) if cyclic else np.clip(np.floor(t), 0, intervals - 1)
+    return np.mod(t, k) if cyclic else t
+
+
+def four_functions(x: np.ndarray, low: float, high: float, k: int, *, cyclic: bool) -> tuple[np.ndarray, np.ndarray]:
+    """For every ``x`` the numbers of the four functions that are not zero, and their values: both (n, 4)."""
+    t = places(x, low, high, k, cyclic=cyclic)
+    first = np.floor(t) if cyclic else np.clip(np.floor(t), 0, k - 4)
     s = t - first
     inside = np.clip(s, 0.0, 1.0)
     beyond = s - inside

@@ -39,7 +39,7 @@ class Strata:
             row = int(np.argmax(codes < 0))
             raise FormulaError(
                 f"strata({', '.join(map(label, self.by))}): row {values.row(row)} is of the stratum "
-                f"{found.levels[found.codes[row]]!r}, which the fitted data did not have: known are "
+                f"{found.levels[found.codes[row]]!r}, which the fitted data did not have. The strata are "
                 f"{listed([repr(one) for one in self.levels])}."
             )
         return Factor(codes, self.levels)

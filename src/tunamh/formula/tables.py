@@ -43,6 +43,7 @@ from .left_side import Response, numbers_beside, response_of_levels
 from .model import FormulaModel
 from .needed_rows import Read, missing_told, values_of
 from .priors import prior_of
+from .smooths import asked as asked_of
 from .syntax import label
 from .typical import ColumnsLook, columns_look, typical_columns
 from .variables import as_columns, join_levels, joined_variables, read, usable_numbers
@@ -194,7 +195,8 @@ def _sizes(asked: Read) -> dict[str, int]:
     sides = asked.right, *asked.others.values()
     groups = [group for terms in sides for group in terms.groups]
     effects = sum(len(group.columns.fixed) + group.columns.has_intercept for group in groups)
-    return {"numbers": sum(len(terms.fixed) + 1 for terms in sides), "more": BYTES_OF_AN_EFFECT * effects}
+    numbers = sum(len(terms.fixed) + 1 + sum(asked_of(one).numbers for one in terms.curves) for terms in sides)
+    return {"numbers": numbers, "more": BYTES_OF_AN_EFFECT * effects}
 
 
 def in_memory(asked: Read, tables: Tables) -> Frame:
@@ -239,7 +241,7 @@ def target_of_tables(
         raise FormulaError(f"the formula {asked.text!r} has no coefficients: give it an intercept or a term.")
     of_trials = "trials" in asked.beside
     if of_trials and not family.of_labels:
-        raise FormulaError(f"trials are of labels, and {type(family).__name__} has none.")
+        raise FormulaError(f"trials= is for labels, and {type(family).__name__} is not a family of labels.")
     linear = not of_trials or family.linear_in_label
     rows = FormulaRows(model, names, float(y[0]), linear)
     classes = response.levels if family.of_classes else None

@@ -183,7 +183,7 @@ def target_of(
     for name in further:
         of_further[name], own = split_groups(of_further[name], [one for one in model.groups if one.of == name])
         of_groups = of_groups.joined(own)
-    table = NamedDesign(model.side.columns(values).design(), model.side.names)
+    table = NamedDesign(model.side.design(values), model.side.names)
     if not model.side.dim and not family.hazards_alone:
         raise FormulaError(f"the formula {model.formula!r} has no coefficients: give it an intercept or a term.")
     common = {
@@ -270,7 +270,9 @@ def _warn_of_numbers(one: GroupSide, values: Values) -> None:
 
 
 def _why(named: list[str]) -> str:
-    """Products of factors are collinear where combinations of their levels do not occur."""
+    """Products of factors are collinear where combinations of their levels do not occur; curves have lines in them."""
+    if any(name.endswith("[linear]") for name in named):
+        return " A curve s(x) contains the straight line in x, and a surface te(x, z) contains s(x) and s(z)."
     if not any("]:" in name and name.endswith("]") for name in named):
         return ""
     return " Combinations of levels that no row has make them so: 0 + a:b gives each that occurs its own coefficient."

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..rows.source import Rows
 from ..targets.designs import IndexedDesign
+from ..targets.designs.base import Design
+from ..targets.designs.curved import layout_of
 from ..targets.designs.dense import DenseBlock
 from ..targets.designs.indexed import NOWHERE, IndexedBlock
 from ..targets.designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
@@ -31,12 +34,11 @@ def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any,
         of, columns = design.blocks[0][0], design.dims[0]  # type: ignore[index]
     else:
         of, columns = design.numbers, base.dim
-    whole = int(of.columns) if of.positions else columns
     dim = begins + sum(one.groups * one.q for one in groupings)
     count = int(of.positions) + sum(one.q for one in groupings)
-    gathered: Any = IndexedDesign(np.empty((1, whole)), np.zeros((1, count)), np.zeros((1, count)), dim)
+    gathered: Design = layout_of(int(of.columns), count, True, dim, of.curves)
     if of.shifted:
-        gathered = DesignWithOffset(gathered, np.zeros(1))
+        gathered = DesignWithOffset(gathered, np.zeros(0))
     starts = np.concatenate([[begins], begins + np.cumsum([one.groups * one.q for one in groupings])])
 
     def grouped(given: Any, which: slice) -> Any:
@@ -44,7 +46,7 @@ def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any,
         made: Any = _with_positions(plain, which, groupings, starts, dim)
         return BlockWithOffset(made, given.matvec(np.zeros(columns)), gathered.numbers.width) if of.shifted else made
 
-    layout = gathered
+    layout: Any = gathered
     if isinstance(design, MultiPredictorLayout):
         layout = MultiPredictorLayout(
             [(gathered.numbers, dim), *design.blocks[1:]], design.terms, design.predictors, design.known
@@ -96,20 +98,19 @@ def _in_predictors(observations: Any, groupings: list[Grouping], begins: int) ->
 def _with_positions(
     block: DenseBlock | IndexedBlock, which: slice, groupings: list[Grouping], starts: np.ndarray, dim: int
 ) -> IndexedBlock:
-    positions, values = [], []
     if isinstance(block, DenseBlock):
-        whole = np.asarray(block.X, dtype=np.float64)
-    else:
-        whole, there = block.whole, block.positions
-        positions.append(there)
-        values.append(block.values if block.values.size else np.where(there == NOWHERE, 0.0, 1.0))
+        nothing = np.empty((len(block.X), 0))
+        block = IndexedBlock(np.asarray(block.X, dtype=np.float64), nothing.astype(np.int32), nothing, dim)
+    positions = [block.positions]
+    values = [block.values if block.values.size else np.where(block.positions == NOWHERE, 0.0, 1.0)]
     for start, one in zip(starts, groupings, strict=False):
         codes = one.codes[which]
         positions.append((start + codes[:, None] * one.q + np.arange(one.q)).astype(np.int32))
         values.append(one.Z[which])
-    return IndexedBlock(
-        np.ascontiguousarray(whole),
-        np.ascontiguousarray(np.concatenate(positions, axis=1)),
-        np.ascontiguousarray(np.concatenate(values, axis=1)),
-        dim,
+    return replace(
+        block,
+        whole=np.ascontiguousarray(block.whole),
+        positions=np.ascontiguousarray(np.concatenate(positions, axis=1)),
+        values=np.ascontiguousarray(np.concatenate(values, axis=1)),
+        dim=dim,
     )

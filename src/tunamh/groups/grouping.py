@@ -216,8 +216,8 @@ def df_of(law: Any) -> float:
         )
     if np.ndim(law.df) or np.any(np.asarray(law.mean) != 0) or np.any(np.asarray(law.scale) != 1):
         raise ValueError(
-            "the law of group effects has one number of degrees of freedom, mean 0 and an unknown scale: say "
-            "law=priors.StudentT(df=4), and give the scale's prior, or a known scale, as scale=."
+            "law= sets only the degrees of freedom, with mean 0: write law=priors.StudentT(df=4), and pass the prior "
+            "of the scale, or a known scale, as scale=."
         )
     return moderate_number("df of the law of group effects", law.df, 0.5, 1e6)
 

@@ -43,11 +43,12 @@ def related_levels(covariance: Any, precision: Any, name: str, codes: np.ndarray
 
 
 _ADVICE = {
-    "covariance": "Two levels with equal rows (twins, clones) are one level; a matrix that was rounded, or estimated "
-    "from few markers, becomes positive definite with a small number added to its diagonal, say 0.01.",
-    "precision": "An intrinsic autoregression, the degrees of a map minus its neighbours, says nothing of the sum of "
-    "the effects: give covariance=pinv(degrees - neighbours) + 1, in which the effects have a common number beside it, "
-    "or a proper precision, such as rho * (degrees - neighbours) + (1 - rho) * identity with rho = 0.95.",
+    "covariance": "If two levels have equal rows in the matrix (twins, clones), make them one level. If the matrix "
+    "was rounded, or estimated from few markers, add a small number such as 0.01 to its diagonal.",
+    "precision": "An intrinsic autoregression (the degrees of a map minus its neighbours) says nothing about the sum "
+    "of the effects. Pass covariance=pinv(degrees - neighbours) + 1, which adds a common number to all "
+    "effects, or a proper precision, such as rho * (degrees - neighbours) + (1 - rho) * identity with "
+    "rho = 0.95.",
 }
 
 

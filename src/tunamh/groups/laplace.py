@@ -43,6 +43,7 @@ class _OfCommon:
 
     def __init__(self, model: Any):
         self._prior, self._p, self.hyper = model.base._prior, model.p, model.base._prior.hyper
+        self.gaussian = self._prior.gaussian
 
     def log_prior(self, point: np.ndarray, hyper: np.ndarray) -> float:
         return float(self._prior.log_prior(np.ascontiguousarray(point[: self._p]), hyper))

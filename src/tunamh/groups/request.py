@@ -48,9 +48,11 @@ def refuse_flat_scales(base: GLM, groupings: list[Grouping]) -> None:
             continue
         name = f"the scale of {one.name}"
         if one.df or one.related is not None:
-            refuse_flat(name, "it is taken for normal effects of unrelated levels only")
+            refuse_flat(name, "this prior is possible only for normal effects of unrelated levels")
         if len(groupings) > 1 or one.q > 1 or not base.family.squared:
-            refuse_flat(name, "it is taken for one factor with one column of effects beside Gaussian errors only")
+            refuse_flat(
+                name, "this prior is possible only for a single factor with one column of effects, and Gaussian errors"
+            )
         free, form = without_prior(base.coefficient_prior), base.row_layout.form
         if not _groups_with_rows(base, one) - free > 1:
             refuse_flat(name, "there are too few groups for the coefficients that have no prior")
@@ -100,11 +102,11 @@ def _refuse_without_columns(base: GLM, one: Grouping) -> None:
     if name not in known:
         offered = ", ".join(known) if known else "none"
         raise ValueError(
-            f"the groups of {one.name} are on the predictor of {name}, which {type(base.user_family).__name__} lacks: "
-            f"its parameters with predictors of their own are {offered}."
+            f"the groups of {one.name} are in the predictor of {name}, but {type(base.user_family).__name__} has no "
+            f"such predictor (its parameters with predictors: {offered})."
         )
     raise ValueError(
-        f"the groups of {one.name} are on the predictor of {name}, which has no columns: give "
+        f"the groups of {one.name} are in the predictor of {name}, which has no columns: pass "
         f"predictors={{{name!r}: ...}} too, a column of ones at least."
     )
 

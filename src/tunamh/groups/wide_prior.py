@@ -32,9 +32,9 @@ from .sums import GroupedRows
 _MOST_CENTRES = 4
 _NEAR = 0.3  # of a change of log variances
 _NO_LAW = (
-    "the scales of curves (or of Ridge, Grouped) beside these groups have no law that could be found: at the "
-    "centre the rows' energies have no quadratic. Give the curve a known number of functions, bs(x, 6), or leave it "
-    "out of the further predictor."
+    "the scales of curves (or of Ridge, Grouped) in this model with groups cannot be sampled, because no quadratic "
+    "approximation was found at the centre. Use a curve without an unknown scale, bs(x, 6), or leave the curve out "
+    "of the predictor of the other parameter."
 )
 
 

@@ -84,6 +84,8 @@ def supported_draws(target: Any, law: LaplaceGaussian, n: int, rng: np.random.Ge
 
 def _in_support(target: Any, points: np.ndarray) -> np.ndarray:
     prior = target._prior
+    if prior.gaussian:  # normal or flat: positive everywhere
+        return np.full(len(points), True)
     return np.array([prior.log_prior(point, prior.hyper) > -np.inf for point in points])
 
 

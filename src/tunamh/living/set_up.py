@@ -318,6 +318,6 @@ def refuse_other_models(base: GLM) -> None:
         reason = "has no expansion of second order"
     if reason is not None:
         raise NotApplicable(
-            f"cache= keeps what was computed of every file at a centre, and {base.user_family!r} {reason}. Open the "
-            "rows without cache=, or take a family such as Logistic(), Poisson() or Gaussian(scale=1.5)."
+            f"cache= keeps numbers that tunamh computes once from each file, but {base.user_family!r} {reason}. Open "
+            "the rows without cache=, or take a family such as Logistic(), Poisson() or Gaussian(scale=1.5)."
         )

@@ -65,7 +65,7 @@ def _worth(values: np.ndarray) -> float:
 
 def _too_far() -> NotApplicable:
     return NotApplicable(
-        "the posterior is too far from the law that proposals are drawn from, so the error of this estimate of the "
-        "evidence cannot be trusted: use more draws for the posterior, fewer columns, or narrower priors. "
+        "the posterior is too far from the distribution of the proposals, so the standard error of the evidence is "
+        "not reliable: use more draws for the posterior, fewer columns, or narrower priors. "
         "tunamh.compare says which model predicts better."
     )

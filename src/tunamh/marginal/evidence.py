@@ -17,10 +17,11 @@ class Evidence:
     """The log marginal likelihood of a model, ``log p(y)``, with its standard error.
 
     ``log p(y) = log integral p(y | theta) p(theta) d theta``, with all constants. ``se`` is the Monte Carlo standard
-    error. ``proposals`` is the number of moves in each of the two directions (to a fixed point, and away from it; with
-    unknown scales, from draws of the posterior, and from proposals). ``rows`` is the mean number of rows that a move
-    reads; a row that is read twice counts twice. ``acceptance`` has the mean acceptance probability for each direction.
-    ``data_rows`` is the number of rows of the data.
+    error. ``proposals`` is the number of moves in each of two directions: moves to a fixed point, and moves from this
+    point. (In models with group effects or unknown scales of a prior there are no such moves; ``proposals`` is the
+    number of draws from the posterior, and of draws from an approximation, that are compared.) ``rows`` is the mean
+    number of rows that a move reads; a row that is read twice counts twice. ``acceptance`` has the mean acceptance
+    probability for each direction. ``data_rows`` is the number of rows of the data.
     """
 
     log_evidence: float

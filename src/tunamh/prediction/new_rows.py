@@ -229,7 +229,7 @@ class NewRows:
         others = {}
         for name in about["predictors"]:
             if not given.predictors or name not in given.predictors:
-                raise ValueError(f"the model describes {name} by columns: give predictors={{{name!r}: Z}} too.")
+                raise ValueError(f"in this model {name} depends on columns: pass predictors={{{name!r}: Z}} too.")
             others[name] = np.asarray(
                 as_matrix(given.predictors[name], f"predictors[{name!r}]", or_vector=True), dtype=np.float64
             )[which]

@@ -189,8 +189,8 @@ class Predictor:
         """The same effects wherever the level comes again."""
         if group.related:
             raise NotApplicable(
-                f"{group.name} has not the level {level}, and how it is related to the others is not known: put it "
-                "into the matrix of the model, where levels need no rows."
+                f"{group.name} has no level {level}, and the relation of this level to the others is not known: add it "
+                "to the matrix of the model (levels of the matrix need no rows)."
             )
         key = f"{group.name}: {group.columns[0]}", level
         if key not in self._unseen:
@@ -215,7 +215,7 @@ class Predictor:
                 continue
             gamma = self.fitted.further(name)
             if gamma.ndim != 2 or gamma.shape[1] != Z.shape[1]:
-                raise ValueError(f"columns of {name} are {Z.shape[1]}, where the model has {gamma.shape[-1]}.")
+                raise ValueError(f"columns of {name} are {Z.shape[1]}, but the model has {gamma.shape[-1]}.")
             effects = [self._added(one, chunk) for one in self.fitted.groups if one.parameter == name]
             eta = gamma @ Z.T + sum(one for one in effects if one is not None)
             found[name] = self.fitted.link_of(name).mean(eta)

@@ -8,22 +8,8 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..priors.correlated import ReadyCorrelated
-from ..priors.laws import (
-    FLAT,
-    FLAT_POSITIVE,
-    GAMMA,
-    INVERSE_GAMMA,
-    LAPLACE,
-    LOG_NORMAL,
-    LOGISTIC,
-    NORMAL,
-    ON_PRECISION,
-    ON_VARIANCE,
-    STUDENT_T,
-    UNIFORM,
-    Laws,
-    ReadyIndependent,
-)
+from ..priors.densities import DENSITIES, FLAT_KINDS, Numbers
+from ..priors.laws import ON_PRECISION, ON_VARIANCE, Laws, ReadyIndependent
 from ..priors.mixtures import EACH, HORSESHOE, Mixture
 
 
@@ -69,32 +55,14 @@ def _variances(mixture: Mixture, n: int, rng: np.random.Generator) -> tuple[np.n
 def draws_from(laws: Laws, n: int, rng: np.random.Generator, *, names: list[str], positive: bool = False) -> np.ndarray:
     """(draws, coordinates) of independent laws; ``positive``: restricted to positive numbers."""
     columns = []
-    for name, kind, mean, scale, df in zip(names, *laws, strict=True):
+    for name, kind, *numbers in zip(names, *laws, strict=True):
         power = -0.5 if kind >= ON_PRECISION else 0.5 if kind >= ON_VARIANCE else 1.0
-        plain = int(kind) % ON_VARIANCE
-        if plain in (FLAT, FLAT_POSITIVE):
+        plain, own = int(kind) % ON_VARIANCE, Numbers(*map(float, numbers))
+        if plain in FLAT_KINDS:
             raise NotApplicable(f"the prior of {name} is flat, so tunamh cannot draw from it: set a proper prior.")
         kept = np.empty(0)
         while len(kept) < n:
-            drawn = _drawn(plain, float(mean), float(scale), float(df), n, rng)
+            drawn = DENSITIES[plain].draws(own, n, rng)
             kept = np.concatenate([kept, drawn[drawn > 0] if positive else drawn])
         columns.append(kept[:n] ** power if power != 1.0 else kept[:n])
     return np.stack(columns, axis=1) if columns else np.empty((n, 0))
-
-
-def _drawn(kind: int, mean: float, scale: float, df: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    if kind == UNIFORM:
-        return rng.uniform(mean, scale, n)
-    if kind == LOG_NORMAL:
-        return rng.lognormal(mean, scale, n)
-    if kind == INVERSE_GAMMA:
-        return scale / rng.gamma(df, size=n)
-    if kind == GAMMA:
-        return scale * rng.gamma(df, size=n)
-    standard = {
-        NORMAL: lambda: rng.standard_normal(n),
-        STUDENT_T: lambda: rng.standard_t(df, n),
-        LAPLACE: lambda: rng.laplace(size=n),
-        LOGISTIC: lambda: rng.logistic(size=n),
-    }[kind]()
-    return mean + scale * standard

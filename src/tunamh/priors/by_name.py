@@ -68,7 +68,7 @@ class ByName(Prior):
         laws = [self.priors[name].laws(1) if name in self.priors else Flat().laws(1) for name in self.columns]
         beside = Laws(*(np.concatenate(numbers) for numbers in zip(*laws, strict=True)))
         if (beside.kind > NORMAL).any():
-            raise TypeError(f"beside {others!r} only Flat and Normal priors are offered for named coefficients.")
+            raise TypeError(f"with others={others!r}, only Flat and Normal priors are possible for named columns.")
         return others.bind_beside(beside, mixed, self.columns)
 
 

@@ -11,33 +11,14 @@ exponential priors are of this kind. Its density is then divided by the probabil
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, log_expit, log_ndtr, stdtr
 
-from .laws import (
-    FLAT,
-    FLAT_POSITIVE,
-    GAMMA,
-    INVERSE_GAMMA,
-    LAPLACE,
-    LOG_NORMAL,
-    LOGISTIC,
-    NORMAL,
-    ON_VARIANCE,
-    RECORD,
-    STUDENT_T,
-    UNIFORM,
-    Laws,
-    laws_at,
-    records,
-)
-
-_ROOT = 0.5 * np.log(2 * np.pi)
+from .densities import DENSITIES, FLAT_KINDS, Numbers
+from .laws import ON_VARIANCE, RECORD, Laws, laws_at, records
 
 
 def improper(laws: Laws) -> np.ndarray:
     """Which coordinates have a flat prior."""
-    kind = laws.kind % ON_VARIANCE
-    return (kind == FLAT) | (kind == FLAT_POSITIVE)
+    return np.isin(laws.kind % ON_VARIANCE, FLAT_KINDS)
 
 
 def log_density(laws: Laws, values: np.ndarray, *, positive: bool = False) -> float:
@@ -51,40 +32,13 @@ def log_density(laws: Laws, values: np.ndarray, *, positive: bool = False) -> fl
 
 def log_constants(laws: Laws, *, positive: bool = False) -> np.ndarray:
     """The logarithm of each law's constant."""
-    kind = laws.kind % ON_VARIANCE
-    found = np.empty(len(kind))
-    for k, (own, mean, scale, df) in enumerate(zip(kind, laws.mean, laws.scale, laws.df, strict=True)):
-        found[k] = _constant(int(own), float(mean), float(scale), float(df))
-        if positive and own in (NORMAL, STUDENT_T, LAPLACE, LOGISTIC):
-            found[k] -= _log_above_zero(int(own), float(mean) / float(scale), float(df))
+    found = np.empty(len(laws.kind))
+    for k, (kind, *numbers) in enumerate(zip(*laws, strict=True)):
+        own = Numbers(*map(float, numbers))
+        if int(kind) % ON_VARIANCE in FLAT_KINDS:
+            raise ValueError("a flat prior has no density that integrates to one.")
+        density = DENSITIES[int(kind) % ON_VARIANCE]
+        found[k] = density.constant(own)
+        if positive and density.log_above_zero is not None:
+            found[k] -= density.log_above_zero(own.mean / own.scale, own.df)
     return found + np.where(laws.kind >= ON_VARIANCE, np.log(2.0), 0.0)  # of the derivative of the power
-
-
-def _constant(kind: int, mean: float, scale: float, df: float) -> float:
-    if kind in (FLAT, FLAT_POSITIVE):
-        raise ValueError("a flat prior has no density that integrates to one.")
-    if kind in (NORMAL, LOG_NORMAL):
-        return -float(np.log(scale)) - float(_ROOT)
-    if kind == STUDENT_T:
-        return float(gammaln(0.5 * (df + 1)) - gammaln(0.5 * df) - 0.5 * np.log(np.pi * df) - np.log(scale))
-    if kind == LAPLACE:
-        return -float(np.log(2.0 * scale))
-    if kind == LOGISTIC:
-        return -float(np.log(scale))
-    if kind == UNIFORM:
-        return -float(np.log(scale - mean))
-    if kind == GAMMA:
-        return -float(gammaln(df)) - df * float(np.log(scale))
-    assert kind == INVERSE_GAMMA
-    return df * float(np.log(scale)) - float(gammaln(df))
-
-
-def _log_above_zero(kind: int, z: float, df: float) -> float:
-    """``log P(X > 0)``, ``z`` the centre over the scale."""
-    if kind == NORMAL:
-        return float(log_ndtr(z))
-    if kind == STUDENT_T:
-        return float(np.log(stdtr(df, z)))
-    if kind == LOGISTIC:
-        return float(log_expit(z))
-    return float(np.log(0.5) + z) if z < 0 else float(np.log1p(-0.5 * np.exp(-z)))

@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from .laws import (
-    FLAT,
-    FLAT_POSITIVE,
-    GAMMA,
-    INVERSE_GAMMA,
-    LAPLACE,
-    LOG_NORMAL,
-    LOGISTIC,
-    NORMAL,
-    ON_PRECISION,
-    ON_VARIANCE,
-    STUDENT_T,
-    UNIFORM,
-    Laws,
-)
+from .densities import DENSITIES, FLAT_KINDS, Numbers
+from .laws import LAPLACE, ON_PRECISION, ON_VARIANCE, Laws
 
 POSITIVE = ("scale", "df", "shape", "dispersion", "precision")
 PROBABILITIES = ("inflation", "positive")
@@ -26,35 +13,25 @@ PROBABILITIES = ("inflation", "positive")
 def laws_in_words(laws: Laws, *, positive: bool = False) -> list[str]:
     """One text for each coordinate; ``positive``: of parameters that see one half of a symmetric law."""
     return [
-        _law_in_words(int(kind), float(mean), float(scale), float(df), positive)
-        for kind, mean, scale, df in zip(*laws, strict=True)
+        _law_in_words(int(kind), Numbers(*map(float, numbers)), positive) for kind, *numbers in zip(*laws, strict=True)
     ]
 
 
-def _law_in_words(kind: int, mean: float, scale: float, df: float, positive: bool) -> str:
+def _law_in_words(kind: int, own: Numbers, positive: bool) -> str:
     if kind >= ON_VARIANCE:
         of = "precision" if kind >= ON_PRECISION else "variance"
-        return f"{_law_in_words(kind % ON_VARIANCE, mean, scale, df, positive)} (of the {of})"
-    if kind == STUDENT_T and df == 1.0:
-        return _located("Cauchy", mean, scale, positive)
-    if kind == LAPLACE and positive and mean == 0.0:
-        return f"exponential, mean {scale:.4g}"
-    named = {NORMAL: "normal", STUDENT_T: f"Student-t, {df:.4g} degrees of freedom", LAPLACE: "Laplace"}
-    if kind in (NORMAL, STUDENT_T, LAPLACE, LOGISTIC):
-        return _located(named.get(kind, "logistic"), mean, scale, positive)
-    return {
-        FLAT: "flat",
-        FLAT_POSITIVE: "flat",
-        GAMMA: f"gamma, shape {df:.4g}, scale {scale:.4g}",
-        INVERSE_GAMMA: f"inverse gamma, shape {df:.4g}, scale {scale:.4g}",
-        LOG_NORMAL: f"log-normal, mean {mean:.4g} and standard deviation {scale:.4g} of the logarithm",
-        UNIFORM: f"uniform from {mean:.4g} to {scale:.4g}",
-    }[kind]
+        return f"{_law_in_words(kind % ON_VARIANCE, own, positive)} (of the {of})"
+    if kind in FLAT_KINDS:
+        return "flat"
+    if kind == LAPLACE and positive and own.mean == 0.0:
+        return f"exponential, mean {own.scale:.4g}"
+    name = DENSITIES[kind].words(own)
+    return _located(name, own, positive) if DENSITIES[kind].symmetric else name
 
 
-def _located(name: str, mean: float, scale: float, positive: bool) -> str:
-    if positive and mean == 0.0:
-        return f"half-{name}, scale {scale:.4g}"
+def _located(name: str, own: Numbers, positive: bool) -> str:
+    if positive and own.mean == 0.0:
+        return f"half-{name}, scale {own.scale:.4g}"
     if name == "normal":
-        return f"normal, mean {mean:.4g}, standard deviation {scale:.4g}"
-    return f"{name}, centre {mean:.4g}, scale {scale:.4g}"
+        return f"normal, mean {own.mean:.4g}, standard deviation {own.scale:.4g}"
+    return f"{name}, centre {own.mean:.4g}, scale {own.scale:.4g}"

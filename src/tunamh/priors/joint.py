@@ -17,7 +17,7 @@ from .mixtures import GROUPED, Mixture, ReadyMixture, grouped_scales, summed_sca
 from .potential import ReadyPrior
 
 _REFUSED = (
-    "beside a curve in another predictor, only independent Normal and Flat priors, Ridge and Grouped are offered for "
+    "if another predictor has a curve, only independent Normal and Flat priors, Ridge and Grouped are possible for "
     'coefficients: set priors by term, such as {"x": tunamh.Normal(scale=1)}.'
 )
 

@@ -61,7 +61,8 @@ class WithSmooths(MixturePrior):
         mixed, laws = np.asarray((self._shares(dim) > 0).any(axis=1)), self.others.laws(dim)
         if (laws.kind[~mixed] > NORMAL).any():
             raise TypeError(
-                "beside s(x) only Normal and Flat priors are offered for other coefficients: say Normal(scale=...)."
+                "in a model with s(x), only Normal and Flat priors are possible for other coefficients: write "
+                "Normal(scale=...)."
             )
         return self.bind_beside(laws, mixed, self.columns or [str(j) for j in range(dim)])
 

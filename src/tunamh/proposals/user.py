@@ -53,7 +53,7 @@ def as_proposal(proposal: Any) -> Any:
     if isinstance(proposal, type):
         raise TypeError(f"proposal is the class {proposal.__name__}: give a value, such as {proposal.__name__}().")
     if hasattr(proposal, "exact"):
-        raise TypeError(f"proposal is {shown(proposal)}, which is an acceptance test: say test= instead.")
+        raise TypeError(f"proposal is {shown(proposal)}, which is an acceptance test: pass it as test= instead.")
     if isinstance(proposal, Proposal):
         return proposal
     if callable(proposal):

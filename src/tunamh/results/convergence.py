@@ -77,9 +77,9 @@ class Convergence(NamedTuple):
         if self.stuck:
             which = f"chain{'s' * (len(self.stuck) > 1)} {', '.join(map(str, self.stuck))}"
             return (
-                f"{which} (of {self.chains}, counted from 0) never moved: {draws:,} identical draws, no proposal "
-                "was accepted. They say nothing about the posterior. Use shorter steps (proposal=, or leave it to "
-                "tunamh), a longer tune=, or other starts (init=)."
+                f"{which} (of {self.chains}, counted from 0) never moved: {draws:,} identical draws, because no "
+                "proposal was accepted. They say nothing about the posterior. Use shorter steps (proposal=, or leave "
+                "it to tunamh), a longer tune=, or other starts (init=)."
             )
         faults = []
         if self.frozen:
@@ -91,13 +91,13 @@ class Convergence(NamedTuple):
         if self.r_hat > limit and not self._is_frozen(self.r_hat_of):
             digits = 4 if self.r_hat - limit < 0.001 else 3 if self.r_hat < 1.1 else 2
             shown = f"{self.r_hat:.{digits}f}"
-            faults.append(f"R-hat {shown} for {names[self.r_hat_of]}, where {limit:.3g} is the limit")
+            faults.append(f"R-hat {shown} for {names[self.r_hat_of]} (the limit is {limit:.3g})")
         if self.ess < ESS_PER_CHAIN * self.chains and not self._is_frozen(self.ess_of):
             name = names[self.ess_of]
-            faults.append(f"{self.ess:,.0f} effective draws of {name}, where {ESS_PER_CHAIN} per chain are wanted")
+            faults.append(f"{self.ess:,.0f} effective draws of {name} ({ESS_PER_CHAIN} per chain are needed)")
         elif self.tail_ess < ESS_PER_CHAIN * self.chains:
-            name, wanted = names[self.tail_ess_of], f"{ESS_PER_CHAIN} per chain are wanted"
-            faults.append(f"{self.tail_ess:,.0f} effective draws in the tails of {name}, where {wanted}")
+            name, needed = names[self.tail_ess_of], f"{ESS_PER_CHAIN} per chain are needed"
+            faults.append(f"{self.tail_ess:,.0f} effective draws in the tails of {name} ({needed})")
         if not faults:
             return None
         return Text.of(

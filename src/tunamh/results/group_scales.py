@@ -159,7 +159,7 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
         "share: the share in the variance of all groups and the residual, on the scale of the linear predictor (ICC)."
     )
     if family.coefficients_per_class:
-        return [f"{share} Residual is the latent logistic error of a class beside the reference class."]
+        return [f"{share} Residual is the latent logistic error of a class, compared with the reference class."]
     rows = _of_rows(result, result.covariances())
     beside = f", and has the effects of {listed([one.factor for one in rows])}, one for every row" if rows else ""
     if family.of_labels or family.of_classes:

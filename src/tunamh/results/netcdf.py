@@ -28,7 +28,7 @@ def read_saved(path: Path) -> Any:
     import xarray
 
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise ValueError("it is no file that holds bytes")
+        raise ValueError("it is not a regular file")
     _look_through(path)
     try:
         tree = xarray.load_datatree(path, engine="h5netcdf")
@@ -55,7 +55,7 @@ def _look_through(path: Path) -> None:
             group, depth = ahead.pop()
             place = h5py.h5o.get_info(group.id).addr
             if place in known or depth > _DEPTH:
-                raise ValueError("its groups have no end")
+                raise ValueError("its groups are nested without end")
             known.add(place)
             for name in group:
                 if not isinstance(group.get(name, getlink=True), h5py.HardLink):

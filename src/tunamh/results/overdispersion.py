@@ -31,7 +31,8 @@ def told_of_dispersion(posterior: Any, worst: set[str]) -> str:
                 plain = "tunamh.Poisson()" if outer == "NegativeBinomial" else f"tunamh.{outer}(tunamh.Poisson())"
                 return (
                     f" The data hardly bound {name} from above (half of its draws are above {middle:,.0f}, one of "
-                    f"twenty is above {end:,.0f}): little or no overdispersion is left. Take family={plain}, which is "
+                    f"twenty is above {end:,.0f}): the data show little or no overdispersion. Use family={plain}, "
+                    f"which is "
                     f"the limit of large {name}, or compare the two (tunamh.compare)."
                 )
     return ""

@@ -72,8 +72,8 @@ def _posterior_in(tree: Any) -> Any:
     if not isinstance(posterior, xarray.Dataset | xarray.DataTree):
         own = " It has a summary of its own: call .summary() on it." if hasattr(tree, "summary") else ""
         raise TypeError(
-            "a summary is one of draws: give what tunamh.sample(target) returned, what tunamh.read_store(folder) or "
-            f"xarray.open_datatree(file) reads, got {shown_value(tree)}.{own}"
+            "tunamh.summary needs draws: pass the result of tunamh.sample(target), tunamh.read_store(folder) or "
+            f"xarray.open_datatree(file), got {shown_value(tree)}.{own}"
         )
     return posterior
 

@@ -91,8 +91,7 @@ def block_tables(
     again = isinstance(rows, Indexed | Iterable) and not isinstance(rows, Iterator | dict | str)
     if not again:
         raise TypeError(
-            "blocks must be a list, or something that can be iterated over again and again, since they are read more "
-            f"than once; got {shown(rows)}."
+            f"blocks must be a list or another sequence, because they are read more than once; got {shown(rows)}."
         )
     pieces = Iterated(rows, reader)
     found = survey(pieces, reading, executor)

@@ -160,8 +160,9 @@ def _result(future: Any, place: str) -> Any:
         if type(error).__name__ not in ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError"):
             raise
         raise SourceError(
-            f"the cluster gave up on {place} after losing workers ({error}). Mostly they ran out of memory: make "
-            "partitions smaller or give workers more. With a store the run goes on by tunamh.resume(store, target)."
+            f"the cluster gave up on {place} after losing workers ({error}). Usually they ran out of memory: make "
+            f"partitions smaller, or give the workers more memory. If the run has a store, tunamh.resume(store, "
+            f"target) continues it."
         ) from error
 
 

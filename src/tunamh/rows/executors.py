@@ -95,8 +95,8 @@ def _submitted(executor: Any, call: tuple, task: tuple) -> Any:
         raise _lost(place, error) from error
     except Exception as error:
         raise SourceError(
-            f"the executor did not take on {place} ({type(error).__name__}: {error}). Where it was shut down, open the "
-            f"rows again with another one. {_GOES_ON}"
+            f"the executor did not accept {place} ({type(error).__name__}: {error}). If it was shut down, open the "
+            f"rows again with another executor. {_GOES_ON}"
         ) from error
     if not isinstance(future, Awaited):
         raise TypeError(
@@ -117,7 +117,7 @@ def _result(future: Any, place: str) -> Any:
         raise SourceError(f"the executor failed on {place} ({type(error).__name__}: {error}). {_GOES_ON}") from error
     if not isinstance(answer, Answer) or answer.place != place:
         raise SourceError(
-            f"the executor gave back {shown(answer)} in the place of what was computed of {place}: its futures must "
+            f"the executor gave back {shown(answer)} instead of the result for {place}: its futures must "
             "return what the function returned."
         )
     return answer.result
@@ -176,12 +176,12 @@ def between_blocks() -> None:
 
 def _lost(place: str, error: BaseException) -> SourceError:
     return SourceError(
-        f"a worker of the executor was lost while it read {place} ({type(error).__name__}: {error}). Mostly it ran out "
-        f"of memory: give each worker more, or make the blocks smaller. {_GOES_ON}"
+        f"a worker of the executor was lost while it read {place} ({type(error).__name__}: {error}). Usually it ran "
+        f"out of memory: give each worker more memory, or make the blocks smaller. {_GOES_ON}"
     )
 
 
-_GOES_ON = "With a store the run goes on where it was, with a new executor: tunamh.resume(store, target)."
+_GOES_ON = "If the run has a store, tunamh.resume(store, target) continues it with a new executor."
 
 
 def pickled(function: Callable[..., Any]) -> bytes:
@@ -190,8 +190,8 @@ def pickled(function: Callable[..., Any]) -> bytes:
         import cloudpickle
     except ImportError:
         raise ImportError(
-            "an executor of other processes needs cloudpickle, by which functions are sent to them: "
-            "pip install cloudpickle."
+            "an executor with other processes needs cloudpickle, which sends functions to them: pip install "
+            "cloudpickle."
         ) from None
     return cloudpickle.dumps(function)
 

@@ -101,7 +101,7 @@ def _folder(scratch: Any) -> str:
         raise TypeError(f"scratch must be a folder, got {shown(scratch)}.")
     folder = os.path.abspath(os.fspath(scratch))
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-        raise ValueError(f"scratch must be a folder that you may write to, and {folder!r} is none: make it first.")
+        raise ValueError(f"scratch must be a folder that you can write to, but {folder!r} is not: make it first.")
     return folder
 
 
@@ -111,13 +111,13 @@ def cache_asked(rows: Any, reader: Any, change: Any, cache: Any, new_levels: str
         raise ValueError(f"new_levels must be 'grow' or 'refuse', got {shown(new_levels)}.")
     if reader is not None or not _are_paths(rows):
         raise NotApplicable(
-            "cache= is for Parquet files, whose footers and dates tell whether they changed; blocks of your own would "
-            "have to be read for that. Write each block as a Parquet file once."
+            "cache= is for Parquet files, because their footers and dates show whether they changed; tunamh would "
+            "have to read your own blocks for that. Write each block to a Parquet file."
         )
     if change is not None:
         raise NotApplicable(
             "cache= and change= together are not offered: the cache cannot tell when your function changes. Write the "
-            "changed tables as Parquet files, or say it in the formula."
+            "changed tables as Parquet files, or write the change in the formula."
         )
     folder = os.path.abspath(os.fspath(rows)) if isinstance(rows, str | os.PathLike) else ""
     if os.path.isdir(folder) and os.path.abspath(os.fspath(cache)).startswith(os.path.join(folder, "")):

@@ -79,7 +79,7 @@ def features_named(tables: Tables, X: Sequence[str], beside: dict[str, Any]) -> 
     """The columns of ``X``, where ``beside`` names the others; refuses what no table has, and what is in both."""
     for role, name in beside.items():
         if not isinstance(name, str):
-            raise TypeError(f"{role} must be the name of a column where X is one of tables, got {name!r}.")
+            raise TypeError(f"{role} must be the name of a column, because X comes from tables, got {name!r}.")
         if name not in tables.names:
             raise KeyError(f"no column {name!r} for {role}; the columns are {', '.join(tables.names)}")
     both = [name for name in X if name == beside["y"]]

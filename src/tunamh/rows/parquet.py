@@ -41,7 +41,7 @@ class ParquetPiece(NamedTuple):
         except OSError as error:
             self._refuse_changes()
             raise SourceError(
-                f"{self.place} cannot be read ({error}): the file is damaged. Write it again, then open the rows anew."
+                f"{self.place} cannot be read ({error}): the file is damaged. Write it again, then open the rows again."
             ) from error
 
     def _read(self, wanted: dict[str, Any]) -> Iterator[Any]:
@@ -54,8 +54,8 @@ class ParquetPiece(NamedTuple):
         size, modified = stamp(self.fragment.filesystem, self.fragment.path)
         if size is None:
             raise SourceError(
-                f"{self.path} is gone: its row group {self.group} cannot be read. Put the file back as it was; a "
-                "stored run then goes on by tunamh.resume. Or open the rows again and make a new target."
+                f"{self.path} does not exist any more, so its row group {self.group} cannot be read. Restore the "
+                f"file; then tunamh.resume continues a stored run. Or open the rows again and make a new target."
             )
         if (size, modified) != (self.size, self.modified):
             raise SourceError(
@@ -124,7 +124,7 @@ def _found(rows: Any) -> Any:
     if any(sign in path for sign in "*?["):
         found = sorted(glob.glob(path, recursive=True))
         if not found:
-            raise FileNotFoundError(f"no file is named like {path!r}.")
+            raise FileNotFoundError(f"no file matches {path!r}.")
         return found
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no file or folder {path!r}.")

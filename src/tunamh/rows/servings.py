@@ -79,7 +79,7 @@ class Plan:
         order, uniforms, begins = self._draw()
         b = int(np.searchsorted(self.starts, start))
         if b >= len(self.starts) or self.starts[b] != start:
-            raise SourceError(f"no block began at row {start} when bounds were summed: the data were cut anew.")
+            raise SourceError(f"no block began at row {start} when bounds were summed: the blocks have changed.")
         part = slice(begins[b], begins[b + 1])
         return float(self.sums[b]), order[part], uniforms[part]
 

@@ -102,9 +102,7 @@ def choose(
         found = target.distinct()
         if found is not None:
             chosen = choose(found, None, None, None, frames=frames + 1)
-            how = (
-                f"{target.n_rows:,} rows are {found.n_rows:,} different rows, each with its number of copies as weight"
-            )
+            how = f"{target.n_rows:,} rows have {found.n_rows:,} different ones, weighted by their numbers of copies"
             return chosen._replace(why=f"{how}; {chosen.why}")
     warn_of_modes(target, frames)
     if control is not None:
@@ -127,7 +125,7 @@ def choose(
         if offers(target, Examined):
             return _for_regression(target, frames)
         if offers(target, Whitenable) and offers(target.base, Examined):
-            return _for_expansion(target, "as control= says")
+            return _for_expansion(target, "the centre of control=")
         return _joint(target, TunaMH(), target.default_proposal(), "TunaMH with its target's own proposal")
     if test is None:
         test = MHSS(delayed=False) if isinstance(proposal, Autoregressive) else TunaMH()
@@ -219,8 +217,9 @@ def _with_levels(target: ExaminedTarget, expanded: TaylorTarget, batch: float) -
     )
     more = "" if len(costly.columns) <= 3 else f" and {len(costly.columns) - 3} more"
     why = (
-        f"levels with few rows or one class, {named}{more}, would make a joint step read {_few(batch)} of "
-        f"{target.n_rows:,} rows; taken as groups, each decided on its own rows, a sweep reads {_few(rows)}"
+        f"a step that moves all parameters would read {_few(batch)} of {target.n_rows:,} rows, because some levels "
+        f"have few rows or one class ({named}{more}); with these levels treated as groups, a sweep over the groups "
+        f"reads {_few(rows)}"
     )
     return Choice(leveled, leveled.own_kernel(), why)
 
@@ -236,7 +235,8 @@ def _by_trajectories(target: ExaminedTarget, batch: float) -> Choice | None:
         return None
     swept = HamiltonianRegression(target)
     how = swept.why_own_kernel()
-    why = f"{how}, since the posterior is far from Gaussian (log weights of Laplace draws vary by {spread:.1f})"
+    weights = f"log weights of draws from Laplace's approximation have standard deviation {spread:.1f}"
+    why = f"{how}, because the posterior is far from Gaussian ({weights})"
     return Choice(swept, swept.own_kernel(), why)
 
 
@@ -261,7 +261,7 @@ def _given_scales(target: ExaminedTarget) -> Choice:
         refuse_separated(target)
     expanded = target.taylor(2, mode.point, mode.expansion, whiten=True, original_bounds=False)
     test, rows = _cheaper_test(expanded, _foreseen_batch(expanded))
-    why = f"coefficients given the scales of the prior and these scales in turn, each step checked on {rows}"
+    why = f"the coefficients and the scales of the prior are drawn in turn, each step checked on {rows}"
     return Choice(GivenScalesTarget(expanded), InTurn(GibbsScales(), MetropolisHastings(GivenScales(), test)), why)
 
 
@@ -281,7 +281,7 @@ def _nested(target: ExaminedTarget) -> Choice | None:
     if own.foreseen_acceptance(target) < _RARELY:
         return None
     test, rows = _cheaper_test(expanded, _foreseen_batch(expanded))
-    why = f"coefficients and the scales of the prior together, each step checked on {rows}"
+    why = f"the coefficients and the scales of the prior are proposed together, each step checked on {rows}"
     return Choice(own, InTurn(GibbsScales(), MetropolisHastings(Nested(), test)), why)
 
 
@@ -321,7 +321,7 @@ def _for_expansion(target: TaylorTarget, where: str, batch: float | None = None)
     """Laplace proposals, and the test by cost; ``batch`` is what a minibatch would read, where that is known."""
     approximation = f"proposals from a Gaussian approximation around {where}"
     if not target.white:
-        why = f"a random walk on an expansion of order {target.order}, without whitened distances"
+        why = f"a random walk with a Taylor expansion of order {target.order} and Euclidean distances"
         return _joint(target, MHSS(), target.default_proposal(), why)
     if target.total_bound == 0.0 and target._prior.gaussian:
         why = "the posterior is Gaussian: independent draws, and no row is read"
@@ -338,7 +338,7 @@ def _cheaper_test(target: TaylorTarget, batch: float) -> tuple[Any, str]:
     n_rows = target.n_rows
     if max(batch, _STEP_ROWS) < MH_PASS_SHARE * n_rows or target.total_bound == 0.0:
         return MHSS(delayed=False), f"{_few(batch)} of {n_rows:,} rows"
-    return MH(), f"all {n_rows:,} rows: a minibatch of {_few(batch)} would cost no less"
+    return MH(), f"all {n_rows:,} rows: a minibatch of {_few(batch)} would not be cheaper"
 
 
 def _cheaper_by_maps(target: TaylorTarget, batch: float) -> tuple[Any, str]:
@@ -355,13 +355,13 @@ def _cheaper_by_maps(target: TaylorTarget, batch: float) -> tuple[Any, str]:
     rows = float(np.mean(np.where(gathered, bounds, 0.0)))
     maps = rows / FIRST_ROWS + float(np.mean(~gathered))
     if rows + MAP_ROWS * n_rows * maps < MAP_ROWS * n_rows:
-        every = f"one every {_rounded(1 / maps)} steps or so" if maps < 0.5 else "one in most steps"
-        return test, f"{_few(batch)} of {n_rows:,} rows, which maps over all of them gather, {every}"
-    return MH(), f"{_all_rows(target)}: a minibatch of {_few(batch)} would cost no less"
+        every = f"about one pass in {_rounded(1 / maps)} steps" if maps < 0.5 else "one pass in most steps"
+        return test, f"{_few(batch)} of {n_rows:,} rows, which passes over all rows gather, {every}"
+    return MH(), f"{_all_rows(target)}: a minibatch of {_few(batch)} would not be cheaper"
 
 
 def _all_rows(target: Target) -> str:
-    by_map = ", by a map over them, since they are not in memory" if target.gathered is not None else ""
+    by_map = ", by a pass over them, because they are not in memory" if target.gathered is not None else ""
     return f"all {target.n_rows:,} rows{by_map}"
 
 

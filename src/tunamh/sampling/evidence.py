@@ -55,9 +55,9 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     proposals : int
         Number of proposed moves in each of two directions. In the first direction, moves go from draws of the posterior
         to a fixed point near the centre of the posterior. In the second direction, they go from this point to draws
-        from an approximation of the posterior. With group effects or unknown scales of a prior, it is the number of
-        draws of the posterior, and of this approximation, that are compared. The standard error is proportional to one
-        over the square root of this number.
+        from an approximation of the posterior. In models with group effects or unknown scales of a prior, there are no
+        such moves: this many draws from the posterior are compared with as many draws from the approximation. The
+        standard error is proportional to one over the square root of this number.
     rng : seed, optional
         The seed of the moves. Default: 0, so that a second call gives the same result.
 
@@ -71,9 +71,9 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     Raises
     ------
     NotApplicable
-        If a prior is flat or is your own function; if the target has group effects whose draws are not kept
-        (``keep_effects=True``), or is not a regression; if the posterior is so far from the law of the proposals that
-        the error cannot be trusted.
+        If a prior is flat or is your own function; if the draws of group effects are missing (make the target with
+        ``keep_effects=True``); if the target is not a regression; if the posterior is so far from the distribution of
+        the proposals that the standard error is not reliable.
 
     Notes
     -----

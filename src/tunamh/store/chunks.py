@@ -83,9 +83,9 @@ def read_chunk(path: Path, run: str, chain: int, first: int, sizes: tuple[int, i
         return _chunk_of(arrays, first, sizes, most)
     except _UNREADABLE as error:
         raise StoreError(
-            f"{path} is damaged or not of this run ({str(error) or type(error).__name__}). Move it away: "
-            "tunamh.resume then draws what was in it again, bit for bit, from the chunk before it; "
-            "tunamh.read_store shows the draws before it.",
+            f"{path} is damaged or does not belong to this run ({str(error) or type(error).__name__}). Move it away. "
+            f"Then tunamh.resume makes its draws again, bit for bit, from the file before it; tunamh.read_store "
+            f"returns the draws before it.",
             path,
         ) from error
 

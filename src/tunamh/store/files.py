@@ -23,13 +23,14 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError as error:
         if not path.parent.is_dir():
             raise StoreError(
-                f"{path} could not be written: the folder {path.parent} is gone. It was deleted or moved while the run "
-                "went on; where it is still whole, tunamh.resume goes on there, else what was in it is lost.",
+                f"{path} could not be written: the folder {path.parent} does not exist any more. It was deleted or "
+                f"moved during the run: if it was moved, call tunamh.resume with its new place; if it was deleted, "
+                f"its draws are lost.",
                 path,
             ) from error
         raise StoreError(
-            f"{path} could not be written ({error.strerror or error}). What was written before is whole: make room or "
-            "mend the disk, then tunamh.resume goes on from there with the same draws.",
+            f"{path} could not be written ({error.strerror or error}). The files that were written before are "
+            f"complete: free some space or repair the disk; then tunamh.resume continues with the same draws.",
             path,
         ) from error
 
@@ -39,7 +40,7 @@ def read_whole(path: Path, most: int) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | NON_BLOCK | BINARY), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise ValueError("it is no file that holds bytes")
+            raise ValueError("it is not a regular file")
         if found.st_size > most:
             raise ValueError(f"it has {found.st_size:,} bytes, where at most {most:,} are expected")
         return file.read(most + 1)
@@ -58,15 +59,15 @@ class Lock:
             self._file = os.open(self.path, flags, 0o644)
         except OSError as error:
             raise StoreError(
-                f"{self.path} could not be opened ({error.strerror}), so nothing can be written to the store: see to "
-                "the rights of the folder and whether the disk is full.",
+                f"{self.path} could not be opened ({error.strerror}), so nothing can be written to the store: check "
+                f"the permissions of the folder, and whether the disk is full.",
                 self.path,
             ) from error
         if not locked(self._file):
             self.__exit__()
             raise StoreError(
-                f"another process writes to {self.path.parent}: wait until it is done, or end it. "
-                "tunamh.read_store reads it meanwhile.",
+                f"another process writes to {self.path.parent}: wait until it has finished, or stop it. "
+                f"tunamh.read_store can read the store at any time.",
                 self.path,
             )
         return self

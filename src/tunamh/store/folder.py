@@ -117,7 +117,9 @@ class Store:
         try:
             names = os.listdir(self.path)
         except OSError as error:
-            raise StoreError(f"the folder {self.path} of the run is gone ({error.strerror}).", self.path) from error
+            raise StoreError(
+                f"the folder {self.path} of the run does not exist any more ({error.strerror}).", self.path
+            ) from error
         found = (_CHUNK.fullmatch(name) for name in names)
         firsts = (int(match[2]) for match in found if match and int(match[1]) == chain)
         return sorted(first for first in firsts if first % self.header.chunk_draws == 0)

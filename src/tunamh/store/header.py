@@ -167,8 +167,8 @@ class Header:
             text = read_whole(path, _MOST_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             raise StoreError(
-                f"there is no stored run in {folder}, where {NAME} would be: tunamh.sample(target, store=...) begins "
-                "one.",
+                f"there is no stored run in {folder}, because it has no file {NAME}: tunamh.sample(target, "
+                f"store=...) starts one.",
                 folder,
             ) from None
         except OSError as error:
@@ -184,8 +184,8 @@ class Header:
             return cls(**_as_today(found["header"]))
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise StoreError(
-                f"{path} is damaged or written by another version of tunamh ({error}). A copy lies beside it: put "
-                f"{COPY} in its place.",
+                f"{path} is damaged or written by another version of tunamh ({error}). There is a copy in the same "
+                f"folder: replace the file by {COPY}.",
                 path,
             ) from error
 

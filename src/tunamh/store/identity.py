@@ -77,9 +77,10 @@ def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> Non
 
     if differ("draws"):
         raise StoreError(
-            f"the run in {path} was made with {then.get('machine', 'another version')}, and draws for a fixed seed "
-            f"have changed since (at {now['draws']}; then they were those of {then.get('draws')}): going on would join "
-            "two different runs. Resume it with that version, or begin anew.",
+            f"the run in {path} was made with {then.get('machine', 'another version')}. Since then, the draws for a "
+            f"fixed seed have changed (the run has the draws of version {then.get('draws')}; this is version "
+            f"{now['draws']}), so resume would join two different runs. Resume it with the old version, or start a "
+            f"new run.",
             path,
         )
     if differ("target as given"):
@@ -87,8 +88,8 @@ def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> Non
     if differ("data"):
         raise StoreError(
             f"the run in {path} has other data: their fingerprint was {then.get('data')}, this target's is "
-            f"{now['data']}. Give it a target of the same rows, in the same order and with the same numbers (of "
-            "open_rows with the same memory=, by which rows are held or gathered), or begin anew.",
+            f"{now['data']}. Pass a target of the same rows, in the same order and with the same numbers (for "
+            f"open_rows, with the same memory=), or start a new run.",
             path,
         )
     for what in ("test", "proposal", "kernel", "target"):
@@ -96,17 +97,17 @@ def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> Non
             raise _another(path, what, then.get(what, "unknown"), now[what])
     if differ("first steps"):
         raise StoreError(
-            f"the run in {path} cannot go on with the same draws here: its first steps, made again, come out "
-            "otherwise. A function or a number of the target, test, proposal or control was changed, or the last "
-            "digits of sums differ, or open_rows has another memory=, so that rows are held and were gathered, or the "
-            f"other way round. It was made with {then.get('machine')}; this is {now.get('machine')}. Give it "
-            "the same choices on such a machine, or begin anew.",
+            f"the run in {path} cannot continue with the same draws here: its first steps, made again, give other "
+            f"results. Possible reasons: a function or a number of the target, test, proposal or control has "
+            f"changed; the last digits of sums differ on this machine; open_rows has another memory=. The run was "
+            f"made with {then.get('machine')}; this is {now.get('machine')}. Use the same choices on such a machine, "
+            f"or start a new run.",
             path,
         )
 
 
 def _another(path: Path, what: str, then: str, now: str) -> StoreError:
-    told = "test=, proposal=, kernel= and control= must be given to resume as they were to sample"
+    told = "Pass resume the same test=, proposal=, kernel= and control= as sample"
     if what == "target":
-        told = "make the target as it was made then, and give control= as then"
-    return StoreError(f"the run in {path} has another {what}: {then}, where this is {now}; {told}.", path)
+        told = "Make the same target, and pass the same control="
+    return StoreError(f"the run in {path} has another {what}: {then}; now it is {now}. {told}.", path)

@@ -212,7 +212,7 @@ class Target(Value):
         if isinstance(rows, GatheredRows):
             raise NotApplicable(
                 f"this needs all {self.n_rows:,} rows in memory; packed, they take {rows.packed_size:,} bytes, and "
-                f"{rows.memory:,} are allowed: give open_rows a larger memory=, or leave test= and control= to sample"
+                f"{rows.memory:,} are allowed: set a larger memory= of open_rows, or leave test= and control= out"
             )
         return rows
 

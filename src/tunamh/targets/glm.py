@@ -50,8 +50,8 @@ from .search.rivals import rival_modes
 Result = TypeVar("Result")
 
 _CHANGE_PLACES = (
-    "Where predictors can change places, as the two laws of a mixture can, tell them apart: give them different "
-    "priors, or write one as another plus exp(difference). Else the model does not fit: look at the residuals."
+    "If predictors can be exchanged, as the two components of a mixture, give them different priors, or write one as "
+    "the other plus exp(difference). Otherwise the model may not fit: look at the residuals."
 )
 
 _ROWS_FOR_MANY_STARTS = 2000

@@ -11,7 +11,6 @@ from ..compiled.windows import window
 from .designs.base import DesignNumbers
 from .layouts import (
     REGRESSION,
-    TERM,
     firefly_row_at,
     order_of,
     regression_of,
@@ -26,9 +25,9 @@ FIRST = np.int64(0)
 def own_numbers(
     design: DesignNumbers, *, temper: float, weighted: bool, grain: float, table: Sequence[float] = ()
 ) -> tuple[float, ...]:
-    """What `regression_of` reads; ``table`` are the terms of a design with several predictors."""
-    terms = np.reshape(table, (-1, len(TERM.fields)))
-    own = REGRESSION.pack(**design._asdict(), temper=temper, weighted=weighted, grain=grain, table=terms)
+    """What `regression_of` reads; ``table`` is that of the design."""
+    of_rows = design._replace(curves=len(design.curves))._asdict()
+    own = REGRESSION.pack(**of_rows, temper=temper, weighted=weighted, grain=grain, table=np.asarray(table, np.float64))
     return tuple(own.tolist())
 
 

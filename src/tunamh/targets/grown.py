@@ -71,11 +71,13 @@ def without_rows(target: GLM, numbers: Any) -> GLM:
     refuse_not_growing(target)
     index = np.unique(np.asarray(numbers))
     if index.dtype.kind not in "iu" or np.ndim(numbers) != 1:
-        raise TypeError("numbers must be the numbers of the rows that go, counted from 0, such as [3, 17].")
+        raise TypeError("numbers must be the numbers of the rows to remove, counted from 0, such as [3, 17].")
     if index.size == 0:
         return target
     if index[0] < 0 or index[-1] >= target.n_rows:
-        raise ValueError(f"there are rows 0 to {target.n_rows - 1}, and rows {index[0]} to {index[-1]} were to go.")
+        raise ValueError(
+            f"the rows have the numbers 0 to {target.n_rows - 1}, so rows {index[0]} to {index[-1]} do not exist."
+        )
     if len(index) == target.n_rows:
         raise ValueError("no row would be left.")
     grown = grown_of(target)
@@ -93,9 +95,7 @@ def grown_of(target: GLM) -> Grown:
         return target.grown
     mode = target.modes[0]
     if not mode.found or not mode.posterior.metric().positive_definite:
-        raise NotApplicable(
-            "the search for a mode did not end at one, so that there is no centre to keep: give a prior."
-        )
+        raise NotApplicable("the search found no mode, so there is no centre to keep: set a prior.")
     return _about(target, mode.point, mode.posterior.metric().factor)
 
 
@@ -149,9 +149,7 @@ def _settled(target: GLM, observations: InParts, grown: Grown) -> GLM:
             break
         moved = why
         grown = _about(base, expanded.reference, expanded.metric.factor)
-    told = (
-        "the centre of before is kept" if moved is None else f"every row was expanded about a new centre, since {moved}"
-    )
+    told = "the old centre is kept" if moved is None else f"every row was expanded about a new centre, because {moved}"
     kept = kept_expansion(base, expanded, grown.sums.weight, told)
     return base.with_kept(kept)._with(grown=grown)
 
@@ -185,6 +183,6 @@ def refuse_not_growing(target: GLM) -> None:
         reason = "has a prior with unknown scales, which are drawn with a law that follows all rows"
     if reason is not None:
         raise NotApplicable(
-            f"rows are added to a regression at the centre of before, and this one {reason}. Make a new target of all "
-            "rows (docs/living-data.md)."
+            f"rows can be added only if the old centre can be kept, but this regression {reason}. Make a new "
+            "target of all rows (docs/living-data.md)."
         )

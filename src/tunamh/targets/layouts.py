@@ -98,8 +98,12 @@ TERM = Layout(
     valued=FLAG,
     offset=WHOLE,  # the column of an offset, -1 where there is none
     start=WHOLE,  # in theta
+    curves=WHOLE,  # see `tunamh.targets.designs.curves`
+    map=WHOLE,  # where the records of these begin in the table
 )
 """A term of a design with several predictors; see `tunamh.targets.designs.multi_predictor`."""
+
+TERM_SIZE = len(TERM.fields)
 
 REGRESSION = Layout(
     "Regression",
@@ -113,13 +117,15 @@ REGRESSION = Layout(
     predictors=WHOLE,
     terms=WHOLE,
     known=WHOLE,  # columns of the data, behind the predictors
+    curves=WHOLE,
+    size=WHOLE,  # of the table
     # energies
     temper=NUMBER,
     weighted=FLAG,
     grain=NUMBER,  # of the family, see `tunamh.targets.glm_rows.scales`
-    table=("terms", len(TERM.fields)),
+    table=("size",),
 )
-"""A regression's own numbers."""
+"""A regression's own numbers. In the table are the terms of several predictors, and the records of curves."""
 
 _regression_at, term_at = REGRESSION.reader(), TERM.reader()
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are asked for, not at import
 
 from ..rows.source import Rows
+from ..targets.designs.curved import CurvedBlock
 from ..targets.designs.dense import DenseBlock
 from ..targets.designs.indexed import NOWHERE
 from ..targets.designs.with_offset import BlockWithOffset
@@ -64,6 +65,7 @@ def sparse_of(block: Any) -> Any:
     block = block.block if isinstance(block, BlockWithOffset) else block
     if isinstance(block, DenseBlock):
         return scipy.sparse.csr_matrix(np.asarray(block.X, dtype=np.float64))
+    block = block.unfolded() if isinstance(block, CurvedBlock) else block
     there = block.positions != NOWHERE
     values = block.values if block.values.size else np.ones(block.positions.shape)
     row = np.nonzero(there)[0]

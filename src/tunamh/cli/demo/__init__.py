@@ -25,7 +25,7 @@ def _show_regression(console: Any, rows: int, out: Path, seed: int, progressbar:
     X, y, truth = regression.regression_data(rows, seed)
     outcome, theta = regression.regress(X, y, seed, progressbar)
     console.print(regression.table_of(outcome))
-    console.print(f"Chosen by itself: {outcome.chosen}. The draws are exact.")
+    console.print(f"tunamh chose: {outcome.chosen}. The draws are exact.")
     _keep(out / "regression.json", {"seed": seed, **outcome._asdict()})
     _draw(console, regression.draw, out / "regression.png", outcome, theta, truth)
 

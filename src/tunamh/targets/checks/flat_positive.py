@@ -38,7 +38,7 @@ def refuse_unproved(row_layout: RowLayout, coefficients: ReadyPrior) -> None:
             continue
         form = row_layout.form
         if type(form) is not Scale or form.shape or extra.name != "scale":
-            refuse(extra.name, "the likelihood may stay positive as it grows without end")
+            refuse(extra.name, "the likelihood may stay positive as the parameter grows without limit")
         if not weight_of_errors(form) - without_prior(coefficients) > 1.0:
             refuse(extra.name, "there are too few rows for the coefficients that have no prior")
 

@@ -81,8 +81,9 @@ def _of_far_priors(target: GLM) -> Iterator[str]:
         predictor = next(e.name for e, last in _ends(target) if at < last)
         called = predictor if name == "Intercept" else f"{predictor} {name}"
         yield (
-            f"the rows alone put {called} near {begin[at] + z[at] * off[at]:.3g}, {abs(z[at]):.3g} standard deviations "
-            "from the centre of its prior, which holds it back. A default prior does not know the unit of a predictor: "
+            f"without its prior, {called} would be near {begin[at] + z[at] * off[at]:.3g}, {abs(z[at]):.3g} standard "
+            f"deviations from the centre of its prior, so the prior has a strong effect. A default prior does not "
+            f"know the unit of a predictor: "
             f"set prior={{{called!r}: tunamh.Normal(mean=..., scale=...)}} in the units of your data."
         )
 

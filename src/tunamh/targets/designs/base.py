@@ -19,7 +19,8 @@ class DesignNumbers(NamedTuple):
     Columns in single precision (``single``) lie two in the place of one other number, positions too. ``width`` is what
     all of them take, in numbers of double precision, with the offset (``shifted``) at their end: the response comes
     next. ``predictors`` is K, the number of linear predictors of a row, which are sums of ``terms`` terms. Behind
-    these, ``known`` columns of the data are handed to the energy as they are.
+    these, ``known`` columns of the data are handed to the energy as they are. Numbers of ``curves``
+    (`tunamh.targets.designs.curves`) lie behind those of positions.
     """
 
     width: Any
@@ -31,6 +32,7 @@ class DesignNumbers(NamedTuple):
     predictors: Any = 1
     terms: Any = 0
     known: Any = 0
+    curves: Any = ()
 
 
 def rows_in_double(X: np.ndarray) -> np.ndarray:
@@ -121,7 +123,7 @@ class Layout:
     parts: DesignParts
 
     table: Sequence[float] = ()
-    """Of several predictors: what compiled code reads of their terms."""
+    """What compiled code reads of curves, and of several predictors' terms."""
 
     factors: dict[str, list[str]] | None = None
     """Of a table with columns of categories: their levels, the reference first."""

@@ -7,7 +7,8 @@ at a factor's reference level has no position there (-1). Parameters come in the
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,8 @@ from ..layouts import FEATURES, features_at, regression_of
 from .base import Design, DesignNumbers, DesignParts, lengths_of_rows, rows_in_double
 
 
-@part(Dots, fastmath=REASSOCIATE)
-def _dots(theta, prop, rows, index, n, hyper, eta, eta_prop):
-    at = regression_of(hyper)
+@helper(fastmath=REASSOCIATE)
+def dots_indexed(theta, prop, rows, index, n, at, eta, eta_prop):
     valued = at.valued
     for b in range(n):
         if b + ROWS_AHEAD < index.size:
@@ -41,9 +41,8 @@ def _dots(theta, prop, rows, index, n, hyper, eta, eta_prop):
         eta[b], eta_prop[b] = here, there
 
 
-@part(Dot, fastmath=REASSOCIATE)
-def _dot(theta, rows, index, n, hyper, eta):
-    at = regression_of(hyper)
+@helper(fastmath=REASSOCIATE)
+def dot_indexed(theta, rows, index, n, at, eta):
     valued = at.valued
     for b in range(n):
         x = features_at(rows, index[b], at.columns, at.positions)
@@ -58,9 +57,9 @@ def _dot(theta, rows, index, n, hyper, eta):
         eta[b] = here
 
 
-@part(Sizes)
-def _sizes(theta, rows, i, hyper):
-    at = regression_of(hyper)
+@helper
+def sizes_indexed(theta, rows, i, at):
+    """The first number of `Sizes`, and the square of the second."""
     x = features_at(rows, i, at.columns, at.positions)
     whole, indices, values = x.whole, x.indices, x.values
     terms, squares = 0.0, 0.0
@@ -73,7 +72,23 @@ def _sizes(theta, rows, i, hyper):
             value = values[k] if at.valued else 1.0
             terms += abs(value * theta[j])
             squares += value * value
-    return terms * (1.0 + (at.columns + at.positions) / 32.0), np.sqrt(squares)
+    return terms * (1.0 + (at.columns + at.positions) / 32.0), squares
+
+
+@part(Dots, fastmath=REASSOCIATE)
+def _dots(theta, prop, rows, index, n, hyper, eta, eta_prop):
+    dots_indexed(theta, prop, rows, index, n, regression_of(hyper), eta, eta_prop)
+
+
+@part(Dot, fastmath=REASSOCIATE)
+def _dot(theta, rows, index, n, hyper, eta):
+    dot_indexed(theta, rows, index, n, regression_of(hyper), eta)
+
+
+@part(Sizes)
+def _sizes(theta, rows, i, hyper):
+    terms, squares = sizes_indexed(theta, rows, i, regression_of(hyper))
+    return terms, np.sqrt(squares)
 
 
 # ---------------------------------------------------------------------------------------- sums over blocks of rows
@@ -117,7 +132,8 @@ def _pairs(positions, values, weight, out):
                         out[a, b] += scaled * (values[i, m] if values.size > 0 else 1.0)
 
 
-class IndexedBlock(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class IndexedBlock:
     """Whole columns, positions and values (none: all 1) of some rows, and the number of parameters."""
 
     whole: np.ndarray
@@ -184,6 +200,11 @@ class IndexedBlock(NamedTuple):
     def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
         return lengths_of_rows(self.matmat(factor))
 
+    @property
+    def without_levels(self) -> np.ndarray:
+        """The columns in front of those that are gathered."""
+        return self.whole
+
     def row_max(self) -> np.ndarray:
         there = self.positions != NOWHERE
         values = np.where(there, np.abs(self.values) if self.values.size else 1.0, 0.0)
@@ -223,7 +244,7 @@ class IndexedDesign(Design):
         values = self.values[index] if self.numbers.valued else None
         return IndexedDesign(self.whole[index], self.positions[index], values, self.dim)
 
-    def on_columns(self, which: np.ndarray) -> IndexedDesign:
+    def on_columns(self, which: np.ndarray) -> Design:
         new = np.where(which, np.cumsum(which) - 1, NOWHERE).astype(np.int32)
         positions = np.where(self.positions == NOWHERE, NOWHERE, new[self.positions])
         values = self.values if self.numbers.valued else None

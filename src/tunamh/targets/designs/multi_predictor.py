@@ -17,8 +17,9 @@ from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ...compiled.windows import from_column, window
 from ...rows.supply import prefetch_row
-from ..layouts import TERM, features_at, regression_of, single_features_at, term_at
+from ..layouts import TERM, TERM_SIZE, features_at, regression_of, single_features_at, term_at
 from .base import Block, DesignNumbers, DesignParts, Layout
+from .curves import add_curves, numbers_of, records, sizes_of_curves
 from .dense import DenseBlock
 from .with_offset import BlockWithOffset
 
@@ -69,7 +70,7 @@ def _add_indexed(beta, features, term, index, n, out):
 
 
 @helper(fastmath=REASSOCIATE, inline=True)
-def _add_term(theta, rows, index, n, term, out):
+def _add_term(theta, rows, index, n, term, table, out):
     """Of one term, for every row of the block, the offset included; ``out`` is its predictor."""
     beta = window(theta, term.start, theta.size - term.start)
     if not term.stored:
@@ -80,6 +81,8 @@ def _add_term(theta, rows, index, n, term, out):
     _add_columns(whole, features, term.single, index, n, out)
     if term.positions > 0:
         _add_indexed(beta, features, term, index, n, out)
+    if term.curves > 0:
+        add_curves(beta, table, term.map, term.curves, features, index, n, out)
     if term.offset >= 0:
         for b in range(n):
             i = index[b]
@@ -96,8 +99,8 @@ def _fill(theta, rows, index, n, hyper, eta):
         for b in range(n):
             eta[k * stride + b] = 0.0
     for t in range(own.terms):
-        term = term_at(table, t)
-        _add_term(theta, rows, index, n, term, window(eta, term.predictor * stride, stride))
+        term = term_at(table, t * TERM_SIZE)
+        _add_term(theta, rows, index, n, term, table, window(eta, term.predictor * stride, stride))
 
 
 @part(Dots, fastmath=REASSOCIATE)
@@ -119,7 +122,7 @@ def _sizes(theta, rows, i, hyper):
     own = regression_of(hyper)
     terms, squares, count, table = 0.0, 0.0, 0, own.table
     for t in range(own.terms):
-        term = term_at(table, t)
+        term = term_at(table, t * TERM_SIZE)
         features, beta = from_column(rows, term.first), window(theta, term.start, theta.size - term.start)
         singles = single_features_at(features, i, term.columns, 0).whole
         x_of = features_at(features, i, term.columns, term.positions)
@@ -138,6 +141,10 @@ def _sizes(theta, rows, i, hyper):
                 x = values[k] if term.valued else 1.0
                 terms += abs(x * beta[j])
                 squares += x * x
+        if term.curves > 0:
+            of_curves = sizes_of_curves(beta, table, term.map, term.curves, features, i)
+            terms += of_curves[0]
+            squares += of_curves[1]
         count += term.columns + term.positions
     return terms * (1.0 + count / 32.0), np.sqrt(squares)
 
@@ -164,8 +171,10 @@ class MultiPredictorLayout(Layout):
         widths = [0 if block is None else int(block[0].width) for block in blocks]
         self.firsts = np.cumsum([0, *widths])[:-1].tolist()
         table: list[float] = []
+        maps: list[float] = []
         for predictor, which, start in terms:
             of = DesignNumbers(0, False, 1, 0, False) if blocks[which] is None else blocks[which][0]  # type: ignore[index]
+            places = records(of.curves, of.width - of.shifted - numbers_of(of.curves))
             record = TERM.pack(
                 predictor=predictor,
                 stored=blocks[which] is not None,
@@ -176,9 +185,12 @@ class MultiPredictorLayout(Layout):
                 valued=of.valued,
                 offset=self.firsts[which] + of.width - 1 if of.shifted else _NONE,
                 start=start,
+                curves=len(of.curves),
+                map=len(terms) * TERM_SIZE + len(maps),
             )
             table += record.tolist()
-        self.table = table
+            maps += places
+        self.table = table + maps
         self.numbers = DesignNumbers(sum(widths), False, 0, 0, False, False, predictors, len(self.terms), known)
 
 

@@ -6,13 +6,15 @@ gathers the columns of its rows when it is read.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .base import Design, DesignNumbers
+from .base import Design
+from .curved import layout_of
 from .dense import DenseBlock
-from .indexed import NOWHERE, IndexedBlock, IndexedDesign
+from .indexed import NOWHERE, IndexedBlock
 from .with_offset import BlockWithOffset
 
 
@@ -23,18 +25,15 @@ class SplitDesign(Design):
     position ``places[hazard[k]]``, behind those of the row.
     """
 
-    parts = IndexedDesign.parts
     factors = None
 
     def __init__(self, of: Design, row: np.ndarray, hazard: np.ndarray, offset: np.ndarray, places: np.ndarray):
         self.of, self.row, self.hazard, self.offset, self.places = of, row, hazard, offset, places
         self.n_rows, self.dim = len(row), of.dim + int((places != NOWHERE).sum())
-        gathered = bool(of.numbers.positions)
-        whole = int(of.numbers.columns) if gathered else of.dim
-        count = int(of.numbers.positions) + 1
-        values = np.zeros((1, count)) if of.numbers.valued else None
-        plain = IndexedDesign(np.empty((1, whole)), np.zeros((1, count)), values, self.dim).numbers
-        self.numbers: DesignNumbers = plain._replace(width=plain.width + 1, shifted=True)
+        own = of.numbers
+        plain = layout_of(int(own.columns), int(own.positions) + 1, own.valued, self.dim, own.curves)
+        self.numbers = plain.numbers._replace(width=plain.numbers.width + 1, shifted=True)
+        self.parts, self.table = plain.parts, plain.table
 
     def block(self, rows: Any) -> BlockWithOffset:
         row, n = self.row[rows], len(self.hazard[rows])
@@ -46,7 +45,8 @@ class SplitDesign(Design):
         if isinstance(given, IndexedBlock):
             positions = np.concatenate([given.positions, place], axis=1)
             values = np.column_stack([given.values, np.ones(n)]) if self.numbers.valued else np.empty((n, 0))
-            made = IndexedBlock(given.whole, positions, np.ascontiguousarray(values), self.dim)
+            values = np.ascontiguousarray(values)
+            made = replace(given, positions=positions, values=values, dim=self.dim)
         else:
             whole = given.X if isinstance(given, DenseBlock) else given.dense()
             made = IndexedBlock(np.asarray(whole, np.float64), place, np.empty((n, 0)), self.dim)

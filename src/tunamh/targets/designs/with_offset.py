@@ -61,6 +61,7 @@ class DesignWithOffset(Design):
         self.design, self.offset = design, offset
         self.n_rows, self.dim, self.parts, self.factors = design.n_rows, design.dim, design.parts, design.factors
         self.numbers = design.numbers._replace(width=design.numbers.width + 1, shifted=True)
+        self.table = design.table
 
     def block(self, rows: Any) -> Block:
         return BlockWithOffset(self.design.block(rows), self.offset[rows], self.numbers.width)

@@ -79,7 +79,7 @@ class MultiPredictor:
     ) -> RowSums:
         """Fill ``c_i``, the bound of spec 5n times the weight, and the centre's columns of packed rows."""
         if at.order != 2 or at.original:
-            raise NotApplicable(f"{self.family!r} has {self.family.predictors} predictors: only Taylor(order=2) serves")
+            raise NotApplicable(f"{self.family!r} has {self.family.predictors} predictors: only Taylor(order=2) works")
         eta = X.matvec(at.centre)
         gradient, hessian, third = self.family.derivatives(eta, y)
         white = X.matmat(at.factor)

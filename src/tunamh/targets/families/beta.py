@@ -71,7 +71,7 @@ class Beta(BaseFamily):
             raise ValueError("precision must be a prior, or left out: a known precision is not offered.")
         if isinstance(self.precision, IndependentPrior):
             also = "predictors={'precision': Z}"
-            raise ValueError(f"{shown(self.precision)} is a prior of coefficients of columns: give {also} too.")
+            raise ValueError(f"{shown(self.precision)} is a prior of coefficients of columns: pass {also} too.")
         prior = WIDE if self.precision is None else self.precision
         refuse_constant(observations, "precision", prior, lambda rows: np.log(rows.y) - np.log1p(-rows.y))
         coordinates = Logarithm(observations.design.dim)

@@ -153,7 +153,7 @@ class Categorical(BaseFamily):
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
         values = np.unique(np.concatenate(list(observations.map(lambda rows: np.unique(rows.y)))))
         if len(values) < 2:
-            raise ValueError("all rows of y have the same class: there must be two at least.")
+            raise ValueError("all rows of y have the same class: at least two classes are needed.")
         if len(values) > _MOST_CLASSES:
             raise ValueError(f"y has {len(values)} classes, more than the {_MOST_CLASSES} that are offered: join some.")
         given = observations.classes

@@ -94,7 +94,7 @@ class _OfFunction(Likelihood):
             )
             raise ValueError(
                 f"convex=True is not true of {self!r}: its energy curves downwards at {at}, y = {found.y:g}. Leave "
-                "convex= out, and several modes are looked for."
+                f"convex= out; then tunamh searches for several modes."
             )
 
 

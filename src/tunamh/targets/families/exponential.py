@@ -50,5 +50,5 @@ class Exponential(GammaLikelihood, Family):
         return OfMean(self.link.mean, lambda m, p: stats.expon(scale=m))
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log y``, which is the linear predictor plus an error with a Gumbel distribution."""
+        """Return the variance of ``log y``. ``log y`` minus the linear predictor has a Gumbel distribution."""
         return np.pi**2 / 6

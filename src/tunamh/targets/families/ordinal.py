@@ -18,6 +18,7 @@ from ...priors.laws import Laws
 from ...rows.source import Rows
 from ...tables.columns import Factor
 from ..coordinates.shared import Cutpoints
+from ..designs.curved import CurvedBlock
 from ..designs.indexed import NOWHERE, IndexedBlock
 from ..designs.with_offset import BlockWithOffset
 from ..observations.observed import Observations
@@ -238,8 +239,12 @@ def _look(rows: Rows) -> _Look:
 
 
 def _with_gathered(found: _Look, block: IndexedBlock, weights: np.ndarray) -> _Look:
-    """With columns of which a row stores few; levels, which are 0 and 1, count as constant: their origin is zero."""
+    """With columns of which a row stores few: levels, which are 0 and 1, count as constant: their origin is zero.
+
+    So is that of a plain curve, whose columns have the mean zero.
+    """
     first = block.whole.shape[1]
+    block = block.unfolded(plain=False) if isinstance(block, CurvedBlock) else block
     low, high, others = np.zeros(block.dim), np.zeros(block.dim), np.zeros(block.dim, bool)
     total = block.rmatvec(weights)
     if block.values.size:
@@ -257,8 +262,7 @@ def _with_gathered(found: _Look, block: IndexedBlock, weights: np.ndarray) -> _L
 
 def _whole_columns(observations: Observations) -> int:
     """How many columns every row stores."""
-    of = observations.design.numbers
-    return int(of.columns) if of.positions else observations.design.dim
+    return int(observations.design.numbers.columns)
 
 
 def _looked_at(observations: Observations, temper: float) -> tuple[np.ndarray, np.ndarray]:

@@ -90,8 +90,9 @@ class PiecewiseExponential(BaseFamily):
         if rows.censored is not None and (rows.censored < 0).any():
             row = int(np.argmax(rows.censored < 0))
             raise NotApplicable(
-                f"PiecewiseExponential does not take left-censored times (row {row}): what is known of such a row is a "
-                "sum over pieces. Take tunamh.Weibull(), or one row for each visit with family=tunamh.Cloglog() and "
+                f"PiecewiseExponential does not take left-censored times (row {row}): the likelihood of such a row "
+                f"is not a product over the pieces. Take tunamh.Weibull(), or one row for each visit with "
+                f"family=tunamh.Cloglog() and "
                 "offset(log(time since the last visit)), which is this model for times between visits."
             )
         happened = np.ones(rows.n_rows, bool) if rows.censored is None else rows.censored == 0
@@ -99,8 +100,8 @@ class PiecewiseExponential(BaseFamily):
         counts = happened & (weights > 0)
         if not counts.any():
             raise ValueError(
-                f"none of the {rows.n_rows:,} rows has an event, so that nothing is known of the hazard: event must be "
-                "1 (or True) where the event was seen."
+                f"none of the {rows.n_rows:,} rows has an event, so the data say nothing about the hazard: event "
+                f"must be 1 (or True) if the event happened."
             )
         if isinstance(self.pieces, tuple):
             return self
@@ -134,7 +135,7 @@ class PiecewiseExponential(BaseFamily):
         return PiecewiseTimes(self.pieces) if isinstance(self.pieces, tuple) else None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log H(T)``: minus the linear predictor, plus an error with a Gumbel distribution.
+        """Return the variance of ``log H(T)``. The error, ``log H(T)`` plus the linear predictor, is a Gumbel error.
 
         ``T`` is the time of the event, and ``H`` is the cumulative hazard of a row whose linear predictor is 0.
         """
@@ -225,6 +226,6 @@ def default_start(rows: InMemory) -> IndependentPrior:
 def _moments(rows: Rows) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Of a block: the number of rows, and mean, squared deviations and range of every column that is kept whole."""
     given = rows.X.block if isinstance(rows.X, BlockWithOffset) else rows.X
-    X = given.whole if isinstance(given, IndexedBlock) else given.dense()
+    X = given.without_levels if isinstance(given, IndexedBlock) else given.dense()
     mean = X.mean(axis=0)
     return float(len(X)), mean, ((X - mean) ** 2).sum(axis=0), X.min(axis=0), X.max(axis=0)

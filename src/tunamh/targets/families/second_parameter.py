@@ -39,7 +39,7 @@ def refuse_constant(observations: Observations, name: str, prior: Any, link: Any
     """
     fit = None if prior.falls_fast else rough_fit(observations, link)
     if fit is not None and fit.exact:
-        refuse_perfect_fit(observations, link, fit.b0, name, f"a prior such as {name}=tunamh.priors.Exponential(100)")
+        refuse_perfect_fit(observations, link, fit.b0, name, f"set {name}=tunamh.priors.Exponential(100)")
 
 
 def by_columns(observations: Observations, likelihood: Any, name: str, prior: Any, start: np.ndarray) -> RowLayout:
@@ -47,7 +47,8 @@ def by_columns(observations: Observations, likelihood: Any, name: str, prior: An
     second, labels = observations.others[0], observations.other_names[0]
     if prior is not None and not isinstance(prior, IndependentPrior):
         raise TypeError(
-            f"{name} is described by columns, so its prior is one of coefficients such as tunamh.Normal(scale=1), got "
+            f"{name} depends on columns, so its prior must be a prior of coefficients, such as "
+            f"tunamh.Normal(scale=1), got "
             f"{shown(prior)}."
         )
     d, more = observations.design.dim, second.dim

@@ -50,7 +50,7 @@ class TwoPartFamily(OfCounts, BaseFamily):
         prior = self.parameter_prior(name)
         if prior is not None and not described_by_columns(observations):
             also = f"predictors={{{name!r}: Z}}"
-            raise ValueError(f"a prior of {name} is one of coefficients of columns: give {also} too.")
+            raise ValueError(f"a prior of {name} is a prior of coefficients of columns: pass {also} too.")
         return prior
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:

@@ -58,8 +58,8 @@ def refuse_perfect_fit(observations: Observations, response: Any, b0: np.ndarray
     left, largest, known = max(lefts), max(sizes_of_y), sum(numbers)
     if known > observations.design.dim and (left <= 1e-10 * largest or largest == 0.0):  # with fewer, any y is met
         raise ImproperPosterior(
-            f"the columns explain every response exactly, so that the {name} has no posterior: the likelihood grows "
-            f"without end as the errors vanish. Look for a column that holds the response, or {way_out}."
+            f"the columns explain every response exactly, so the {name} has no posterior: the likelihood grows "
+            f"without limit as the errors go to zero. Look for a column that contains the response, or {way_out}."
         )
 
 
@@ -74,7 +74,7 @@ def with_unknown_scale(
 ) -> RowLayout:
     """A regression of ``response`` whose scale (or, by the name of shape, one over it) has a prior."""
     if prior is not None and not isinstance(prior, PositivePrior):
-        raise TypeError(f"the prior of a {name} is one of a positive parameter, got {shown(prior)}.")
+        raise TypeError(f"the prior of a {name} must be a prior of a positive parameter, got {shown(prior)}.")
     fit = rough_fit(observations, response)
     if fit.exact and not (prior is not None and prior.vanishes_at_zero):
         refuse_perfect_fit(observations, response, fit.b0, name, "give a known scale")

@@ -112,12 +112,12 @@ def _refuse_no_column(observations: Observations, name: str) -> None:
     keys = list(observations.described)
     if name not in keys:
         raise ValueError(
-            f"the energy is given the column {name} of the data, which is not there: give "
+            f"the energy needs the column {name} of the data, but it is missing: pass "
             f"predictors={{{name!r}: ...}}, one number per row."
         )
     dim = observations.others[keys.index(name)].dim
     if dim != 1:
-        raise ValueError(f"the energy is given {name}, one number per row, but it has {dim} columns.")
+        raise ValueError(f"the energy needs one number per row for {name}, but it has {dim} columns.")
 
 
 def family(

@@ -29,16 +29,16 @@ class UserResponses(ResponseDistribution):
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         if self._mean is None:
             raise NotApplicable(
-                "the mean of a response does not follow from an energy alone: give tunamh.family(energy, mean=...) a "
-                "function of the predictors, or ask for kind='linear'."
+                "tunamh cannot compute the mean of a response from an energy alone: pass tunamh.family(energy, "
+                "mean=...) a function of the predictors, or set kind='linear'."
             )
         return self._shaped("mean", self._mean(eta, *self._others(p)), eta)
 
     def draw(self, rng: np.random.Generator, eta: np.ndarray, p: Parameters) -> np.ndarray:
         if self._draw is None:
             raise NotApplicable(
-                "random responses do not follow from an energy alone, as nothing says which values a response may "
-                "have: give tunamh.family(energy, draw=...) a function draw(rng, eta) of the predictors."
+                "tunamh cannot simulate responses from an energy alone, because the energy does not say which values "
+                "a response can have: pass tunamh.family(energy, draw=...) a function draw(rng, eta) of the predictors."
             )
         return self._shaped("draw", self._draw(rng, eta, *self._others(p)), eta)
 

@@ -54,7 +54,7 @@ class Weibull(CensoredFamily):
         return WeibullTimes()
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log y``: the linear predictor plus a Gumbel error that is divided by ``shape``."""
+        """Return the variance of ``log y``. ``log y`` minus the linear predictor is a Gumbel error over ``shape``."""
         return np.pi**2 / 6 / np.square(p["shape"])
 
 

@@ -28,7 +28,7 @@ def refuse_without_density(target: Any) -> None:
         raise NotApplicable(f"the density of a response of {target.user_family!r} is not known.")
     if target.user_family.takes_strata or target.user_rows.has_entry:
         raise NotApplicable(
-            "the evidence of hazards in pieces, and of rows that come under observation late, is not offered: "
+            "the evidence is not offered for PiecewiseExponential, or for delayed entry (entry=): "
             "tunamh.compare says which model predicts better. Weibull() and LogNormal() have their evidence."
         )
     if target.joint_prior is not None:
@@ -42,7 +42,7 @@ def refuse_without_density(target: Any) -> None:
         refuse_flat_laws(Laws(*(values[fixed] for values in own.laws)), kept)
     elif not isinstance(own, ReadyCorrelated):
         raise NotApplicable(
-            "the evidence needs the constant of the prior's density, which a function of your own does not tell: "
+            "the evidence needs the constant of the prior's density, which tunamh cannot find in your own function: "
             f"{_WAY_OUT}"
         )
     for extra, laws in zip(target.row_layout.extras, target.row_layout.laws, strict=True):

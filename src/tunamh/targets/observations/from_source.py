@@ -168,9 +168,8 @@ class FromSource(Observations):
         for k, (start, digest, result) in enumerate(watched_map(self.source, partial(_digested, function))):
             if self.digests is not None and (k >= len(self.digests) or digest != int(self.digests[k])):
                 raise SourceError(
-                    f"the rows from {start} on are not what they were when the target was made: the data changed in "
-                    "between. Open the rows again and make a new target; a stored run goes on by tunamh.resume once "
-                    "they are as they were."
+                    f"the rows from {start} on have changed since the target was made. Open the rows again and make "
+                    f"a new target. To continue a stored run, restore the old rows and call tunamh.resume."
                 )
             yield result
 

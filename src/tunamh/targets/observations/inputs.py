@@ -196,11 +196,13 @@ def columns_named(tables: Tables, given: Any, what: str) -> list[str]:
     """Columns of the same tables: ``tables[["a", "b"]]``, a list of names, or one name."""
     if isinstance(given, SomeColumns):
         if given.tables is not tables:
-            raise ValueError(f"{what} are columns of other rows than X: choose them from the same open_rows.")
+            raise ValueError(f"{what} and X come from different calls of open_rows: choose both from the same one.")
         return list(given.columns)
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{what} must name columns where X is one of tables, such as ['hour'], got {shown(given)}.")
+        raise TypeError(
+            f"{what} must be names of columns, because X comes from tables, such as ['hour'], got {shown(given)}."
+        )
     return tables[list(names)].columns
 
 
@@ -248,14 +250,14 @@ def _refuse_what_means_nothing(beside: RowExtras, family: BaseFamily) -> None:
         known = _joined([name for name, one in FAMILIES.items() if one.takes_entry])
         raise TypeError(
             f"entry= (delayed entry) is for {known}, not for {kind}: the likelihood of such a row is divided by the "
-            f"probability to come so far, and is then no convex energy with a proved bound. "
+            f"probability to survive until the entry, and then there is no proved bound. "
             "tunamh.PiecewiseExponential() takes delayed entry, and its hazard has any form."
         )
     if beside.strata is not None and not family.takes_strata:
         known = _joined([name for name, one in FAMILIES.items() if one.takes_strata])
         raise TypeError(
-            f"strata= is for {known}, whose strata have hazards of their own, not for {kind}: take the column as a "
-            "factor, or as groups."
+            f"strata= is for {known}, where each stratum has its own hazard, not for {kind}: use the column as a "
+            f"factor, or as groups."
         )
     if beside.predictors is not None and not isinstance(beside.predictors, Mapping):
         raise TypeError(
@@ -294,7 +296,7 @@ def codes_of_events(event: Any) -> Any:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"event must be 1 (or True) where the event was seen and 0 where the time is censored, but row {row} has "
+            f"event must be 1 (or True) if the event happened and 0 if the time is censored, but row {row} has "
             f"{values[row]}{_values_told(values)}"
         )
     return 1.0 - event.astype(np.float64)
@@ -343,6 +345,6 @@ def check_weights(observations: Observations, temper: float) -> None:
 
     total, some = observations.sums(look)
     if temper * total > _MOST_WEIGHT:
-        raise ValueError(f"weights add up to {total:g}, too much to compute with: 1 is the weight of one row.")
+        raise ValueError(f"weights add up to {total:g}, which is too large: a weight of 1 means one row.")
     if not some:
         raise ValueError("weights are all zero, so that no row counts: at least one must be positive.")

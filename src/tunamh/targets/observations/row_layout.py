@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from ...rows.source import Rows
 from ..checks.conditioning import refuse_tiny
 from ..coordinates.base import Form
-from ..designs import DenseDesign, IndexedDesign
 from ..designs.base import Block, DesignNumbers
+from ..designs.curved import CurvedBlock, layout_of
+from ..designs.curves import moved_by, scaled_by
 from ..designs.dense import DenseBlock
 from ..designs.indexed import IndexedBlock
 from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
@@ -97,17 +99,8 @@ def with_residual_column(
     """
     design = observations.design
     of = design.numbers
-    gathered = bool(of.positions)
-    at = int(of.columns) if gathered else design.dim
-    layout: Any
-    if gathered:
-        layout = IndexedDesign(np.empty((1, at + 1)), np.zeros((1, of.positions)), None, design.dim + 1)
-        if of.valued:
-            layout = IndexedDesign(
-                np.empty((1, at + 1)), np.zeros((1, of.positions)), np.zeros((1, of.positions)), design.dim + 1
-            )
-    else:
-        layout = DenseDesign(np.empty((1, at + 1)))
+    at = int(of.columns)
+    layout = layout_of(at + 1, int(of.positions), of.valued, design.dim + 1, moved_by(1, of.curves))
 
     def change(rows: Rows) -> Rows:
         minus = rows.X.matvec(b0) - response(rows)
@@ -123,18 +116,18 @@ def with_column(block: Block, column: np.ndarray, at: int) -> Block:
         return DenseBlock(np.column_stack([block.X, column]))
     assert isinstance(block, IndexedBlock)
     positions = np.where(block.positions >= at, block.positions + 1, block.positions).astype(np.int32)
-    return IndexedBlock(np.column_stack([block.whole, column]), positions, block.values, block.dim + 1)
+    whole = np.column_stack([block.whole, column])
+    if isinstance(block, CurvedBlock):
+        block = replace(block, curves=moved_by(1, block.curves))
+    return replace(block, whole=whole, positions=positions, dim=block.dim + 1)
 
 
 def known_scale(observations: Observations, scale: float, response: Any, family: Any) -> RowLayout:
     """Rows ``x_i / scale`` with the offset ``-y_i / scale``: the predictor is minus the standardised residual."""
     design = observations.design
     of, dim = design.numbers, design.dim
-    layout: Any = DenseDesign(np.empty((1, dim)))
-    if of.positions:
-        ones = np.ones((1, of.positions))
-        layout = IndexedDesign(np.empty((1, of.columns)), np.zeros((1, of.positions)), ones, dim)
-    layout = DesignWithOffset(layout, np.zeros(1))
+    curves = scaled_by(1.0 / scale, of.curves)
+    layout = DesignWithOffset(layout_of(int(of.columns), int(of.positions), True, dim, curves), np.zeros(0))
 
     def change(rows: Rows) -> Rows:
         block: Any = rows.X.block if isinstance(rows.X, BlockWithOffset) else rows.X
@@ -143,7 +136,9 @@ def known_scale(observations: Observations, scale: float, response: Any, family:
             scaled: Block = DenseBlock(block.X / scale)
         else:
             values = block.values if block.values.size else np.ones(block.positions.shape)
-            scaled = IndexedBlock(block.whole / scale, block.positions, values / scale, dim)
+            scaled = replace(block, whole=block.whole / scale, values=values / scale)
+            if isinstance(scaled, CurvedBlock):
+                scaled = replace(scaled, curves=curves)
         shifted = BlockWithOffset(scaled, minus, layout.numbers.width)
         return rows._replace(X=shifted, y=no_codes(rows), censored=None)
 
@@ -202,7 +197,7 @@ def about_origin(block: Block, origin: np.ndarray, numbers: DesignNumbers) -> Bl
         plain = numbers._replace(width=numbers.width - 1, shifted=False)
         return BlockWithOffset(about_origin(block.block, origin, plain), block.offset, numbers.width)
     if isinstance(block, IndexedBlock):
-        return block._replace(whole=block.whole - origin[: block.whole.shape[1]])
+        return replace(block, whole=block.whole - origin[: block.whole.shape[1]])
     return DenseBlock(np.ascontiguousarray(block.dense() - origin))
 
 

@@ -78,7 +78,7 @@ def own_run(path: Path, seconds: float) -> dict:
     kept = sum(problem.groups) <= _MOST_KEPT
     used = time.process_time()
     model = target(problem, keep_effects=kept)
-    model.model()
+    model.own_kernel().bind(model)
     setup = time.process_time() - used
     pilot = tunamh.sample(model, draws=20, rng=1, **(settings | {"tune": 20}))
     pace = float(pilot.sample_stats["elapsed"].values[0, -1]) / 20

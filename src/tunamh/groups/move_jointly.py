@@ -1,9 +1,9 @@
 """Common parameters and the scales of all factors together, the effects of all factors moving along (spec 5q).
 
 (A) keeps the effects of other factors. Where rows lie in groups that lie in groups, each with few rows, these effects
-nearly say where its own scale is. Here every row has a quadratic ``w (eta - z)^2 / 2``, its mean curvature and its working
-response. Factor by factor, that with most groups first, the effects are integrated out of it; then from the last to the
-first they stand at
+nearly say where its own scale is. Here every row has a quadratic ``w (eta - z)^2 / 2``, by its mean curvature and its
+working response. Factor by factor, that with most groups first, the effects are integrated out of it; then from the
+last to the first they stand at
 
     v = A / P + eps / sqrt(P),     P = Q + sum w,     A = sum w (z - x.b - effects of later factors),
 
@@ -191,7 +191,7 @@ def _energy(law, model, state, space, volumes):
 
 @helper
 def _propose(rng, law, state, there):
-    """Fill ``(b, lambda)`` of ``there``, a draw of the learned law or a walk; returns the log ratio of back and forth."""
+    """Fill ``(b, lambda)`` of ``there``, by the learned law or a walk; returns the log ratio of back and forth."""
     n, kind, log_q = law.n, rng.random(), 0.0
     middle, root, inverse = law.middle, law.root, law.root_inverse
     length = math.exp(_SHORTEST + (_LONGEST - _SHORTEST) * rng.random())

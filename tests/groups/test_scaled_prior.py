@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import tunamh
-from tunamh.formula.curves import curves_of
 from tunamh import GroupEffects, MixedModel, priors
+from tunamh.formula.curves import curves_of
 
 rng = np.random.default_rng(21)
 N, G, SIGMA, OF_GROUPS = 40, 5, 1.2, 0.8

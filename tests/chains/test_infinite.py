@@ -163,7 +163,7 @@ def test_a_sum_beyond_all_numbers_is_named():
         return -1e307 * abs(theta[0])
 
     target = EnergyTarget(huge, ROWS, np.inf, dim=1)
-    with pytest.raises(NonFiniteEnergy, match="finite number"):
+    with pytest.raises(NonFiniteEnergy, match="is not finite"):
         sample(target, test=MH(), proposal=RandomWalk(0.5), tune=0, init=[0.0], rng=1)
     with pytest.raises(NotApplicable, match="row 0 has none"):
         sample(target, test=TunaMH(), rng=1)

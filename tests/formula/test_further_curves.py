@@ -244,7 +244,9 @@ def test_several_modes_beside_a_curve_are_refused():
 
 
 def test_what_is_refused():
-    with pytest.raises(FormulaError, match=r"scale has the prior Normal.* of the family, and s\(x\) .* leave the fam"):
+    with pytest.raises(
+        FormulaError, match=r"scale has the prior Normal.* in the family, but s\(x\) .* leave the prior of the fam"
+    ):
         tunamh.regression("y ~ z", TABLE, family=tunamh.Gaussian(Normal(scale=1)), predictors={"scale": "~ s(x)"})
     with pytest.raises(TypeError, match="if another predictor has a curve, only independent Normal and Flat"):
         tunamh.regression("y ~ z", TABLE, predictors={"scale": "~ s(x)"}, prior={"z": tunamh.priors.Laplace(scale=1)})

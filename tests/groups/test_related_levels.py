@@ -137,7 +137,7 @@ def test_shares_are_of_the_variance_that_levels_have(by_formula):
 
 def test_new_levels_are_not_drawn(by_formula):
     new = pd.DataFrame({"x": [0.0], "animal": ["Fay"]})
-    with pytest.raises(tunamh.NotApplicable, match="put it into the matrix"):
+    with pytest.raises(tunamh.NotApplicable, match="add it to the matrix"):
         tunamh.predict(by_formula[2], new, new_levels="draw")
     assert tunamh.predict(by_formula[2], new, new_levels="population") is not None
 

@@ -39,7 +39,7 @@ def test_warnings_name_parameters_as_summaries_do(grouped):
         tree = tunamh.sample(grouped, draws=100, tune=10, chains=2, rng=1)
     names = list(tunamh.summary(tree, var_names=["theta", "group_scale", "group_effect"]).index)
     said = " ".join(str(warning.message) for warning in told)
-    assert any(f"for {name}," in said or f"of {name}," in said for name in names), said
+    assert any(f"for {name} (" in said or f"of {name} (" in said for name in names), said
     assert grouped.reported == names
 
 

@@ -190,7 +190,7 @@ def test_constant_responses_leave_a_shape_without_posterior(family, prior):
     """Draws of the precision stood still at 6e16."""
     X = np.column_stack([np.ones(40), np.random.default_rng(1).normal(size=40)])
     y = np.full(40, 0.3)
-    with pytest.raises(ImproperPosterior, match=f"so that the {prior} has no posterior.*{prior}=tunamh.priors.Exp"):
+    with pytest.raises(ImproperPosterior, match=f"so the {prior} has no posterior.*{prior}=tunamh.priors.Exp"):
         GLM(X, y, family())
     GLM(X, y, family(**{prior: Exponential(100.0)}))
     y[0] = 0.31

@@ -39,7 +39,7 @@ def refuse_constant(observations: Observations, name: str, prior: Any, link: Any
     """
     fit = None if prior.falls_fast else rough_fit(observations, link)
     if fit is not None and fit.exact:
-        refuse_perfect_fit(observations, link, fit.b0, name, f"a prior such as {name}=tunamh.priors.Exponential(100)")
+        refuse_perfect_fit(observations, link, fit.b0, name, f"set {name}=tunamh.priors.Exponential(100)")
 
 
 def by_columns(observations: Observations, likelihood: Any, name: str, prior: Any, start: np.ndarray) -> RowLayout:

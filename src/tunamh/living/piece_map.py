@@ -106,7 +106,7 @@ class PieceMap:
         p, w = z[1] - z[0], z[1] + z[0]
         distance = second_order(float(p @ p), float(w @ w), float(p @ w))
         centre = columns.eta, columns.slope, columns.curvature
-        row, rise = _first_wrong(before, after, *energies, *centre, weights, columns.bound, distance)
+        row, rise = _first_wrong((before, after), tuple(energies), centre, weights, columns.bound, distance)
         if row < 0:
             return
         if not np.isfinite(rise):
@@ -119,11 +119,14 @@ class PieceMap:
 
 
 @helper
-def _first_wrong(before, after, energy_before, energy_after, eta, slope, curvature, weights, c, distance):
+def _first_wrong(points, energies, centre, weights, c, distance):
     """The first row whose remainder rises by more than its bound, rounding aside, and by how much; -1 if there is none.
 
-    A row whose rise is not finite comes before all others.
+    ``points`` are the predictors at both points, ``energies`` the rows' energies there, and ``centre`` the predictors,
+    slopes and curvatures at the centre. A row whose rise is not finite comes before all others.
     """
+    (before, after), (energy_before, energy_after) = points, energies
+    eta, slope, curvature = centre
     first, by_how_much = -1, 0.0
     for i in range(before.size):
         rise = energy_after[i] - energy_before[i] - (after[i] - before[i]) * slope[i]

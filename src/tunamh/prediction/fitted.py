@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,9 +94,12 @@ class Fitted:
                 if not isinstance(one["name"], str) or not isinstance(one["columns"], list) or int(one["levels"]) < 1:
                     raise ValueError
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
+            opened = " Open a file by xarray.open_datatree, the folder of a stored run by tunamh.read_store."
             raise NotApplicable(
                 "prediction needs the result of tunamh.sample for a regression: draws, and what the model is (the "
                 f"attribute 'model' of the group 'posterior'), got {shown(tree)}."
+                + opened
+                * isinstance(tree, str | PathLike)
             ) from None
         total = posterior.sizes["chain"] * posterior.sizes["draw"]
         wanted = min(total, MOST_DRAWS if draws is None else draws)

@@ -71,6 +71,8 @@ def resume(
     >>> target = tunamh.LogisticRegression(X, y)
     >>> posterior = tunamh.resume("run", target) if os.path.exists("run") else tunamh.sample(target, store="run")
     """
+    if isinstance(store, Target):
+        raise TypeError("the arguments of resume are the store and then the target: tunamh.resume('run', target).")
     choices = Choices(target, test, proposal, control, kernel).checked()
     cores = None if cores is None else whole_number("cores", cores, 1)
     max_seconds = None if max_seconds is None else positive_number("max_seconds", max_seconds, infinite=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, lsqr
 
 from ...rows.source import Rows
 from ..checks.conditioning import refuse_tiny
@@ -21,6 +22,7 @@ from ..designs.with_offset import BlockWithOffset, DesignWithOffset
 from .observed import Observations, TransformedRows
 
 _ROWS_FOR_A_FIT = 20_000
+_MANY_COLUMNS, _MOST_STEPS = 500, 300
 
 
 class Extra(NamedTuple):
@@ -76,18 +78,40 @@ def rough_fit(observations: Observations, response: Any) -> Fit:
     rows = observations.take(index).rows()
     if rows.weights is not None and (rows.weights > 0).any():
         rows = observations.take(index[rows.weights > 0]).rows()
-    X, y = rows.X.dense(), response(rows) - rows.X.matvec(np.zeros(observations.design.dim))
-    refuse_tiny(X, column_names(observations))
-    size = np.sqrt(np.einsum("ij,ij->j", X, X))
-    unit = np.where(size > 0, size, 1.0)
-    b0 = np.linalg.lstsq(X / unit, y, rcond=1e-10)[0] / unit
-    residuals = np.abs(y - X @ b0)
+    y = response(rows) - rows.X.matvec(np.zeros(observations.design.dim))
+    if observations.design.dim > _MANY_COLUMNS:
+        b0, fitted = _step_by_step(rows.X, y)
+    else:
+        X = rows.X.dense()
+        refuse_tiny(X, column_names(observations))
+        size = np.sqrt(np.einsum("ij,ij->j", X, X))
+        unit = np.where(size > 0, size, 1.0)
+        b0 = np.linalg.lstsq(X / unit, y, rcond=1e-10)[0] / unit
+        fitted = X @ b0
+    residuals = np.abs(y - fitted)
     scale = float(np.median(residuals)) / 0.6745
     scale = scale if scale > 1e-6 * float(residuals.max(initial=0.0)) else float(np.sqrt(np.mean(residuals**2)))
     largest = float(np.abs(y).max(initial=0.0))
     if not scale > 1e-12 * largest:
         return Fit(b0, max(1e-3 * largest, 1e-3), exact=True)
     return Fit(b0, scale)
+
+
+def _step_by_step(X: Block, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return coefficients of least squares and the fitted responses, without a dense matrix (LSQR).
+
+    Paige and Saunders (1982). Columns of levels have few numbers in a row, so they need few steps.
+    """
+    size = np.sqrt(X.column_squares())
+    unit, offset = np.where(size > 0, size, 1.0), X.matvec(np.zeros(len(size)))
+    scaled = LinearOperator(
+        (len(y), len(size)),
+        matvec=lambda b: X.matvec(np.ravel(b) / unit) - offset,
+        rmatvec=lambda r: X.rmatvec(np.ravel(r)) / unit,
+        dtype=np.float64,
+    )
+    b0 = lsqr(scaled, y, atol=1e-13, btol=1e-13, iter_lim=_MOST_STEPS)[0] / unit
+    return b0, X.matvec(b0) - offset
 
 
 def with_residual_column(

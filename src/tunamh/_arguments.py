@@ -183,6 +183,16 @@ _HERE: dict[str, tuple[str, ...]] = {
 }
 """Arguments of Stan, brms, PyMC, Bambi, NumPyro, lme4 and scikit-learn, and what says the same here."""
 
+_IN_THE_FORMULA = {
+    "offset": "offset(log(x))",
+    "random": "(1 | group)",
+    "groups": "(1 | group)",
+    "group": "(1 | group)",
+    "strata": "strata(x)",
+    "entry": "Surv(entry, time, event)",
+}
+"""Arguments of other functions that are a part of the formula here."""
+
 
 def explained(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Raise a TypeError that names the argument here for one that another library has, or for too many of them.
@@ -226,6 +236,8 @@ def _another_name(called: str, name: str, own: list[str]) -> str:
     for here in _HERE.get(name, ()):
         if here.partition("=")[0] in own:
             return f"{called} has no argument {name}=. Here it is {here}."
+    if "formula" in own and name in _IN_THE_FORMULA:
+        return f"{called} has no argument {name}=. Write {_IN_THE_FORMULA[name]} in the formula."
     near = difflib.get_close_matches(name, own, 1, cutoff=0.7)
     if near:
         return f"{called} has no argument {name}=. Is {near[0]}= meant?"

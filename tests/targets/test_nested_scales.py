@@ -8,7 +8,7 @@ from scipy import stats
 import tunamh
 from tunamh import GLM, priors, sample
 from tunamh.proposals.nested import knobs_of, nested
-from tunamh.proposals.nested_law import NestedLaw, ScalePrior
+from tunamh.proposals.nested_law import NestedLaw, ScalePrior, not_negative
 from tunamh.proposals.scale_tables import TABLES, drawn_from, log_density_of, tables
 from tunamh.sampling.choice import choose
 from tunamh.targets.scale_mixtures.nested import NestedTarget
@@ -202,3 +202,36 @@ def test_more_scales_than_serve_are_drawn_in_turn():
 def test_ridge_takes_two_laws_of_its_scale():
     with pytest.raises(TypeError, match="scale of Ridge must be HalfStudentT or HalfCauchy"):
         priors.Ridge(tunamh.HalfNormal(1))
+
+
+@pytest.mark.parametrize("negative", [1e-14, 0.3])
+def test_curvatures_are_made_positive_in_any_units(negative):
+    """With columns of 1e8 beside columns of 1, small curvatures of the others must not be taken for rounding."""
+    rng = np.random.default_rng(2)
+    vectors, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+    C = (vectors * np.array([-negative, 0.5, 1.0, 2.0])) @ vectors.T
+    k, about = rng.standard_normal(4), rng.standard_normal(4)
+    unit = np.array([1.0, 1e8, 1.0, 1e-6])
+    found, slope = not_negative(C, k, about)
+    scaled, scaled_slope = not_negative(C * np.outer(unit, unit), k * unit, about / unit)
+    np.testing.assert_allclose(scaled / np.outer(unit, unit), found, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(scaled_slope / unit, slope, rtol=1e-6, atol=1e-9)
+    assert np.linalg.eigvalsh(found)[0] > 0
+
+
+@pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
+def test_chains_of_curves_do_not_depend_on_units():
+    """Beside a curve, energies that are not convex, and a column far from zero in large units: chains stood still."""
+    rng = np.random.default_rng(3)
+    x, z = rng.standard_normal(12) + 30, rng.uniform(0, 3, 12)
+    y = np.clip(rng.beta(3, 3, 12), 1e-6, 1 - 1e-6)
+    rates = []
+    for unit in (1.0, 1e6):
+        target = tunamh.regression(
+            "y ~ x + s(z, k=6)",
+            {"y": y, "x": x * unit, "z": z},
+            family=tunamh.Beta(),
+            prior={"x": tunamh.Normal(scale=1 / unit)},
+        )
+        rates.append(tunamh.sample(target, draws=500, rng=1, progressbar=False).sample_stats["step_size"].min())
+    assert rates[1] > 0.3 * rates[0]

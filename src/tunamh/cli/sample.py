@@ -142,7 +142,9 @@ def _tell(target: Any) -> None:
         if line not in model.remarks(target.n_rows):  # told above
             print(line)
     for name, levels in model.side.levels.items():
-        print(f"{name}: {len(levels):,} levels, the reference is {levels[0]!r}")
+        reference = model.side.references.get(name)
+        which = "each with coefficients of its own" if reference is None else f"the reference is {reference!r}"
+        print(f"{name}: {len(levels):,} levels, {which}")
 
 
 def _finish(draw: Callable[[], Any], out: Path | None, store: Path | None) -> None:

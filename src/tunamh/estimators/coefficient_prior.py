@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from ..priors import ByName, Normal
-from ..priors.default import INTERCEPT, ByTerm, Columns, beside_intercept, coefficient_scales, intercept_prior
+from ..priors.default import (
+    INTERCEPT,
+    ByTerm,
+    Columns,
+    beside_intercept,
+    coefficient_scales,
+    intercept_prior,
+    unit_without_intercept,
+)
 from ..priors.independent import IndependentPrior
 from ..tables.libraries import is_sparse
 
@@ -59,6 +67,7 @@ def prior_of(
     centre, unit = location
     own = intercept_prior(columns, centre, unit) if intercepts else None
     if given is None:
+        unit = unit if intercepts else unit_without_intercept(centre, unit)
         return _of_columns(Normal(scale=coefficient_scales(columns, unit)), own, len(names))
     of_intercepts = {} if own is None else dict.fromkeys(intercepts, own)
     found = beside_intercept(given, of_intercepts)

@@ -28,8 +28,9 @@ def described(formula: FormulaModel, target: Any) -> str:
 
 def _references(formula: FormulaModel) -> list[str]:
     """Of factors, the levels without a coefficient."""
-    sides = [formula.side, *formula.others.values()]
-    found = {name: levels[0] for side in sides for name, levels in side.levels.items() if levels}
+    found: dict[str, str] = {}
+    for side in [formula.side, *formula.others.values()]:
+        found |= side.references
     return [f"{name}: {level}" for name, level in found.items()]
 
 

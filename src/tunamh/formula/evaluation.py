@@ -144,7 +144,8 @@ def only_argument(node: Call, named: tuple[str, ...] = ()) -> Node:
         known = f"; known is {', '.join(named)}=" if named else ""
         raise FormulaError(f"{node}: {node.function} has no argument {unknown[0]}={known}.")
     if len(node.arguments) != 1:
-        raise FormulaError(f"{node}: {node.function} takes one expression, got {len(node.arguments)}.")
+        hint = " For another base write log2(x), log10(x) or I(log(x) / log(3))." if node.function == "log" else ""
+        raise FormulaError(f"{node}: {node.function} takes one expression, got {len(node.arguments)}.{hint}")
     return node.arguments[0]
 
 

@@ -54,6 +54,22 @@ SPELLED_HERE = {
     "mo": "monotonic effects are not offered: C(x) has a coefficient for each level, s(x) a smooth curve",
     "cc": "a cyclic curve is written s(x, cyclic=True, period=24)",
     "cr": "a smooth curve is written s(x)",
+    "bf": 'the formula of another parameter is an argument: predictors={"scale": "~ x"}',
+    "gr": 'known covariances of the levels are an argument: prior={"covariance (1 | group)": table}',
+    "mm": "a row with several levels of one factor (multiple membership) is not offered",
+    "ar": "correlated errors are not offered; s(time) is a smooth curve of time",
+    "interaction": "groups of each combination are written (1 | a:b), a factor a:b",
+    "ifelse": "a condition is written (x > 2), which is 1 or 0",
+    "where": "a condition is written (x > 2), which is 1 or 0",
+    "cut": "compute a column of classes in the table, or write conditions such as (x > 2)",
+    "lag": "compute the earlier values as a column of the table",
+    "is.na": "compute a column of missing values in the table",
+    "pow": "a power is written I(x**2)",
+    "rate": "an exposure is written offset(log(x)), on the right side",
+    "me": "errors in columns are not offered",
+    "mi": 'missing values are left out by missing="drop"',
+    "se": "known standard errors are not offered; weights(w) are numbers of copies of a row",
+    "mvbind": "several responses are several models",
 }
 """What other formula languages call it, and how it is written here."""
 

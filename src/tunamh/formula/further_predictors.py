@@ -72,7 +72,7 @@ def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any
     level = rounded(np.log(unit)) if name == "scale" else 0.0
     try:
         intercept = Normal(mean=level, scale=COEFFICIENT_WIDTH)
-        prior = prior_of(given or None, of, (0.0, 1.0), intercept=intercept)
+        prior = prior_of(given or None, of, (level, 1.0), intercept=intercept)
         of_terms = scales_of_smooths(given, side, 1.0, of.columns.size)[1] or {}
         about_zero = INTERCEPT not in side.names or INTERCEPT in named_terms(of_terms, side)
     except FormulaError as error:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import moderate_number
+from .._arguments import moderate_number, shown
 from ..priors import PositivePrior
+from ..priors.independent import IndependentPrior
 from .errors import FormulaError, listed
 from .group_names import own_name
 from .model import GroupSide
@@ -95,6 +96,7 @@ def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPri
         if str(name) in as_in_results:
             named, places = as_in_results[str(name)]
             if places:
+                _refuse_prior_of_coefficients(str(name), given)
                 single.setdefault(named, {}).update(dict.fromkeys(places, given))
             else:
                 correlations[named] = _eta(str(name), given, [named], groups)
@@ -123,9 +125,19 @@ def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPri
             for factor in found:
                 matrices.setdefault(str(factor), {})[kind.strip()] = given
         else:
+            _refuse_prior_of_coefficients(text, given)
             scales |= _divided(given, [one for one in groups if one.name in found])
     scales |= {factor: _single(own, scales.get(factor), groups, factor) for factor, own in single.items()}
     return coefficients, GroupPriors(scales, correlations, laws, matrices)
+
+
+def _refuse_prior_of_coefficients(name: str, given: Any) -> None:
+    """Raise for priors of any real number, which brms cuts at zero."""
+    if isinstance(given, IndependentPrior):
+        raise TypeError(
+            f"{name} is a standard deviation, so its prior must be of a positive parameter, such as "
+            f"tunamh.HalfNormal(1) or tunamh.HalfStudentT(3, 2.5), got {shown(given)}."
+        )
 
 
 def _names_in_results(groups: Sequence[GroupSide]) -> dict[str, tuple[str, list[int]]]:

@@ -16,9 +16,9 @@ from .errors import FormulaError
 from .evaluation import Values
 from .left_side import left_side
 from .parser import parse, parse_expression
-from .syntax import Name, Node, columns_in
+from .syntax import Name, Node, Operation, columns_in
 from .terms import Terms, columns_of, terms_of
-from .variables import as_columns, read
+from .variables import as_columns, in_backticks, read
 
 
 class Read(NamedTuple):
@@ -50,7 +50,12 @@ class Read(NamedTuple):
 def read_formula(
     formula: str, columns: Sequence[str], beside: dict[str, Any], predictors: Any, data_columns: tuple[str, ...] = ()
 ) -> Read:
-    parsed = parse(formula)
+    try:
+        parsed = parse(formula)
+    except FormulaError as error:
+        raise FormulaError(f"{error}{in_backticks(formula, columns)}") from None
+    if isinstance(parsed.right, Operation) and parsed.right.operator in ("|", "||"):
+        refuse_open_bar(formula, parsed.right)
     left = left_side(parsed.left)
     named, arrays = dict(left.beside), {}
     for name, given in beside.items():
@@ -68,6 +73,15 @@ def read_formula(
     if "." in used or "." in columns_of(right):
         raise FormulaError("'.' means all other columns, so it must be a term by itself.")
     return Read(" ".join(formula.split()), left.response, right, named, arrays, further_sides(predictors), data_columns)
+
+
+def refuse_open_bar(formula: str, right: Operation) -> None:
+    """Raise for ``x + 1 | g``, in which the bar takes all terms before it, so that none has a common coefficient."""
+    if not formula.partition("~")[2].strip().startswith("("):
+        raise FormulaError(
+            f"{right}: group effects are written in parentheses, such as x + (1 | group): without them the bar takes "
+            "all terms before it."
+        )
 
 
 def further_sides(predictors: Any) -> dict[str, Terms]:

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._arguments import is_meant, shown
-from ..priors.default import INTERCEPT, ByTerm, beside_intercept, coefficient_scales, intercept_prior
+from ..priors.default import (
+    INTERCEPT,
+    ByTerm,
+    beside_intercept,
+    coefficient_scales,
+    intercept_prior,
+    unit_without_intercept,
+)
 from ..priors.independent import IndependentPrior
 from ..priors.normal import Normal
 from ..priors.registry import independent_names
@@ -25,6 +32,12 @@ _OF_THE_FAMILY = (
     " The prior of a parameter of the family is an argument of the family, such as "
     "family=tunamh.Gaussian(scale=tunamh.HalfNormal(1)) or tunamh.Ordinal(cutpoint=tunamh.Normal(scale=5))."
 )
+
+_OF_OTHER_LIBRARIES = {
+    "b": " One prior of all coefficients is given without a dict: prior=tunamh.Normal(scale=1).",
+    "sd": ' The standard deviation of group effects has their term as its key: "(1 | group)".',
+    "cor": ' The correlations of group effects have the key "correlation (x | group)".',
+}
 
 
 def prior_of(
@@ -56,6 +69,8 @@ def _of_columns(
     """The same without the scales of curves."""
     side, columns, (centre, unit) = learned.side, learned.columns, location
     own = intercept_prior(columns, centre, unit) if intercept is None else intercept
+    if INTERCEPT not in side.names and not side.hide_intercept:
+        unit = unit_without_intercept(centre, unit)
     default: dict[str, IndependentPrior] = {}  # the first span of a term that has several is for all of them
     for (name, _), scale in zip(side.spans, coefficient_scales(columns, unit), strict=True):
         default.setdefault(name, own if name == INTERCEPT else Normal(scale=scale))
@@ -94,7 +109,7 @@ def _key(name: str, side: RightSide) -> str:
     if written in as_term:
         return as_term[written]
     names = list(dict.fromkeys([one for one, _ in side.spans]))
-    hint = _OF_THE_FAMILY if plain in _FAMILY_PARAMETERS else is_meant(plain, names)
+    hint = _OF_THE_FAMILY if plain in _FAMILY_PARAMETERS else _OF_OTHER_LIBRARIES.get(plain) or is_meant(plain, names)
     raise FormulaError(
         f"prior names {name!r}, which is not a term of the formula; its terms are {listed(names, 20)}.{hint}"
     )

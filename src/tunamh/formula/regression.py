@@ -102,7 +102,7 @@ def regression(
     in_blocks = isinstance(data, Tables)
     names = list(data.names) if in_blocks else as_columns(data).names
     asked = read_formula(formula, names, beside, predictors, columns)
-    refuse_unknown(asked.names, names)
+    refuse_unknown(asked.names, names, asked.text)
     refuse_keep_effects(asked, keep_effects)
     if has_cache(data):
         wanted = ModelAsked(family, prior, missing, redundant, keep_effects)

@@ -84,6 +84,12 @@ class RightSide:
     def gathered(self) -> list[Block]:
         return [one for one in self.blocks if one.factors]
 
+    @cached_property
+    def references(self) -> dict[str, str]:
+        """The reference level of each factor that has one: somewhere in the formula this level has no column."""
+        coded = {label(one.atom) for block in self.gathered for one in block.factors if not one.full}
+        return {name: levels[0] for name, levels in self.levels.items() if levels and name in coded}
+
     def sizes(self, block: Block) -> list[int]:
         """How many levels of each factor have columns."""
         return [len(self.levels[label(one.atom)]) - (not one.full) for one in block.factors]

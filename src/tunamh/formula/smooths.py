@@ -37,12 +37,12 @@ _BEYOND = 1e-3  # of the range of the data: how far outside it rows may be witho
 _NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
 _ROUNDING = 1e-9  # of columns that are zero in all rows, which numbers that are nearly zero would not be
 
-
 _OF_OTHERS = {
     "bs": " All curves are penalised cubic splines. Write s(x, cyclic=True) for a cyclic curve, and (1 | group) for "
     "group effects.",
     "fx": " Splines without a penalty are written bs(x, df).",
     "sp": ' The scale of a curve is unknown and sampled. Set its prior by prior={"s(x)": tunamh.HalfStudentT(3, 1)}.',
+    "raw": " A power of a column is written I(x**2).",
     "m": " The penalty is the integral of the squared second derivative.",
 }
 """What arguments of other packages are here."""
@@ -107,7 +107,7 @@ def asked(node: Call) -> Asked:
     known = {"s": ("k", "by", "cyclic", "period"), "te": ("k",), "poly": ("degree",)}.get(function, ("df",))
     unknown = [name for name in named if name not in known]
     if unknown:
-        hint = _OF_OTHERS.get(unknown[0], "") if function in ("s", "te") else ""
+        hint = _OF_OTHERS.get(unknown[0], "") if function in ("s", "te") or unknown[0] == "raw" else ""
         raise FormulaError(f"{node}: {function} has no argument {unknown[0]}=; known are {', '.join(known)}=.{hint}")
     size_node = positional[1] if len(positional) == 2 else named.get(known[0])
     if size_node is None and function not in _DEFAULT_K:

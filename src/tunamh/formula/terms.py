@@ -237,8 +237,8 @@ def _groups(node: Operation, others: Sequence[str]) -> list[GroupTerm]:
         raise FormulaError(f"({node}): there must be columns to the left of the bar.")
     if columns.curves:
         raise FormulaError(
-            f"({node}): a curve for every group is not possible: write s(x) + (1 + x | group), or s(x, by=group) for a "
-            "few levels."
+            f"({node}): a curve for every group is not possible: write s(x) + (1 + x | group), s(x, by=group) for a "
+            "few levels, or powers of x, (x + I(x**2) | group)."
         )
     by = _product(node.right, others)
     for term in by:

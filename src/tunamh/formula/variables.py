@@ -6,7 +6,7 @@ Tables are those of any library of data frames, dicts of arrays, and structured 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,17 @@ def _refuse_unusable(name: str, values: np.ndarray) -> None:
     raise FormulaError(f"{found}, too large to compute with: rescale it.")
 
 
-def refuse_unknown(names: list[str], there: list[str]) -> None:
+def in_backticks(formula: str, there: Sequence[str]) -> str:
+    """A hint, with a line before it: columns that stand in a formula, but are read as something else there.
+
+    ``Height (cm)`` is read as a function, ``sign-up`` as a difference.
+    """
+    outside = "".join(unicodedata.normalize("NFC", formula).split("`")[::2])
+    odd = [name for name in there if str(Name(name)) != name and unicodedata.normalize("NFC", name) in outside]
+    return f"\n  The data have the column {Name(max(odd, key=len))}: write its name in backticks." if odd else ""
+
+
+def refuse_unknown(names: list[str], there: list[str], formula: str = "") -> None:
     """Raise for columns that a table does not have."""
     known = set(there)
     absent = [name for name in names if name not in known]
@@ -128,6 +138,7 @@ def refuse_unknown(names: list[str], there: list[str]) -> None:
     plural = "s" * (len(absent) > 1)
     raise FormulaError(
         f"the data have no column{plural} {listed(absent)}.{hint} Their columns are {listed(there, 20)}."
+        f"{in_backticks(formula, there)}"
     )
 
 

@@ -93,7 +93,7 @@ def _held(rows: GroupedRows, at: Point) -> Point | None:
     A mean may go through a row while its scale goes to zero: such a mode has hardly any mass. Any centre will do.
     """
     far = [
-        np.linalg.norm(v, axis=1) * width / _FARTHEST if one.parameter is not None else np.zeros(len(v))
+        (np.abs(v) * width).sum(axis=1) / _FARTHEST if one.parameter is not None else np.zeros(len(v))
         for v, width, one in zip(at.effects, rows.widths, rows.groupings, strict=True)
     ]
     if not any((one > 1.0).any() for one in far):
@@ -239,7 +239,7 @@ def _shortened(rows: GroupedRows, sums: DataSums, step: Point) -> Point:
         return step
     effects = []
     for d, width in zip(step.effects, rows.widths, strict=True):
-        far = np.linalg.norm(d, axis=1) * width
+        far = (np.abs(d) * width).sum(axis=1)  # no row's predictor moves further, in any units of columns
         effects.append(d * np.minimum(1.0, _LONGEST / np.maximum(far, 1e-300))[:, None])
     return Point(step.common, effects)
 

@@ -71,9 +71,9 @@ def _lifted(of: OfFactor) -> OfFactor:
     Concave rows have a gradient and no curvature: what they say of effects under a wide prior would fall for ever.
     """
     H, g = of.curvature, of.gradient
-    tiny = 1e-12 * (np.einsum("gaa->g", H) + np.square(g).sum(axis=1) + 1e-300)
+    tiny = 1e-12 * (np.einsum("gaa->ga", H) + np.square(g) + 1e-300)
     with np.errstate(over="ignore", invalid="ignore"):
-        step = solved(H + tiny[:, None, None] * np.eye(H.shape[1]), g[:, :, None])[:, :, 0]
+        step = solved(H + tiny[:, :, None] * np.eye(H.shape[1]), g[:, :, None])[:, :, 0]
         steep = ~(0.5 * np.einsum("ga,ga->g", g, step) <= _MOST_FALL)
     return of._replace(curvature=H + (0.5 / _MOST_FALL) * steep[:, None, None] * g[:, :, None] * g[:, None, :])
 

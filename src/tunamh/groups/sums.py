@@ -87,12 +87,12 @@ class GroupedRows:
 
     @cached_property
     def widths(self) -> list[np.ndarray]:
-        """Of every factor: the largest length of a row's columns of effects in each group."""
+        """Of every factor: the largest absolute value of each column of effects in each group, (G, q)."""
         found = []
         for one in self.groupings:
-            width = np.zeros(one.groups)
+            width = np.zeros((one.groups, one.q))
             for which in stretches(len(one.codes)):
-                np.maximum.at(width, one.codes[which], np.linalg.norm(one.Z[which], axis=1))
+                np.maximum.at(width, one.codes[which], np.abs(one.Z[which]))
             found.append(width)
         return found
 

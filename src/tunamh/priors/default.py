@@ -12,6 +12,9 @@ deviation and mean of real responses, or of their logarithms where these are reg
 behind a log link; 1 and 0 behind the others. A user's own family that does not say what its responses are has the unit
 1 and a flat intercept.
 
+Without an intercept the columns must explain the centre, too: ``sqrt(u^2 + m^2)`` takes the place of ``u``. For real
+responses this is their root mean square.
+
 The intercept is the predictor where all columns are zero, which may be far from all rows: the sum is what the
 coefficients' priors say of it there. Columns of zeros and ones, and levels, hardly add to it and are left out of it.
 Numbers are rounded to three digits, in which a prior is to be read.
@@ -80,6 +83,11 @@ class ByTerm(IndependentPrior):
 def rounded(value: float) -> float:
     """To three digits."""
     return float(f"{value:.3g}")
+
+
+def unit_without_intercept(centre: float | None, unit: float) -> float:
+    """Return the unit of coefficients if no intercept explains the centre of the predictors."""
+    return math.hypot(unit, centre or 0.0)
 
 
 def coefficient_scales(columns: Columns, unit: float) -> list[float]:

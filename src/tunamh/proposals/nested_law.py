@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._linear import scaled_eigen
 from .scale_tables import tables
 
 _SWEEPS, _SETTLING = 40, 10  # over all scales, given which the marginal laws are averaged; before these are kept
@@ -46,16 +47,19 @@ def not_negative(C: np.ndarray, k: np.ndarray, about: np.ndarray) -> tuple[np.nd
     A curvature that is negative by more than rounding, of rows whose energies are not convex, says that nothing is
     known of those that are as small. There the slope ``s`` at ``about`` stays, and the curvature is ``s^2`` at least,
     so that the quadratic gains no more than 1/2 along it: large scales would gain without end else.
+
+    What is small is judged in units in which the diagonal is 1: columns of large numbers have large curvatures.
     """
-    values, vectors = np.linalg.eigh(C)
-    if values[0] >= 0:
+    if np.linalg.eigvalsh(C)[0] >= 0:
         return C, k
-    if values[0] > -_ROUNDING * values[-1]:
-        return (vectors * np.maximum(values, 1e-12 * values[-1])) @ vectors.T, k
-    slopes = vectors.T @ (C @ about - k)
-    bent = np.where(values > -values[0], values, np.maximum(np.abs(values), slopes**2))
+    unit, values, vectors = scaled_eigen(C)
+    bent = values
+    if values[0] <= -_ROUNDING * values[-1]:
+        slopes = vectors.T @ ((C @ about - k) / unit)
+        bent = np.where(values > -values[0], values, np.maximum(np.abs(values), slopes**2))
+        k = k + unit * ((vectors * (bent - values)) @ (vectors.T @ (unit * about)))
     bent = np.maximum(bent, 1e-12 * bent[-1])
-    return (vectors * bent) @ vectors.T, k + (vectors * (bent - values)) @ (vectors.T @ about)
+    return (vectors * bent) @ vectors.T * np.outer(unit, unit), k
 
 
 class OfOne(NamedTuple):

@@ -28,6 +28,7 @@ from ..proposals.across_modes import AcrossModes
 from ..proposals.nested import Nested
 from ..rows.gathered_rows import FIRST_ROWS
 from ..targets.base import Target
+from ..targets.checks.equal_responses import refuse_equal_responses
 from ..targets.checks.properness import ExaminedTarget, refuse_dependent_columns, refuse_separated, why_unsafe
 from ..targets.expansion.control import Taylor
 from ..targets.expansion.taylor import TaylorTarget
@@ -147,6 +148,7 @@ def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
 
 def _for_rows(target: ExaminedTarget, frames: int) -> Choice:
     """From rows of which nothing is known yet."""
+    refuse_equal_responses(target)
     _refuse_improper_columns(target)
     mode = target.modes[0]
     for doubt in target.model_warnings():

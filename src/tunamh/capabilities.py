@@ -140,11 +140,11 @@ class LowerBounded(Protocol):
 
 
 class GloballyBounded(Protocol):
-    """A target with known bounds of every row's energy, for all parameters. `PoissonMH` needs these bounds."""
+    """A target with bounds of every row's energy for all values of the parameters. `PoissonMH` needs them."""
 
     @abstractmethod
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays (N,) of upper bounds, for all parameters.
+        """Return two arrays (N,) of upper bounds, for all values of the parameters.
 
         The first array bounds the energy of each row. The second array bounds the difference between the largest and
         the smallest energy of each row.

@@ -48,10 +48,11 @@ def gap_for_chi(chi: float, *, paper: bool = False) -> float:
 
 
 def expected_batch(chi: float, move_bound: float) -> float:
-    """Return the mean batch ``chi C^2 M^2 + C M`` of TunaMH for a move with ``move_bound = C M``.
+    """Return the mean batch size ``chi C^2 M^2 + C M`` of TunaMH for a move with ``move_bound = C M``.
 
-    The mean batch is the mean number of rows that a step reads. ``C M`` is the sum of the bounds ``c_i M`` on the
-    energy differences of all rows.
+    The mean batch size is the mean number of rows that a step draws. ``C M`` is the sum of the bounds ``c_i M`` on the
+    energy differences of all rows. ``chi`` is the parameter of `tunamh.TunaMH`: a larger ``chi`` gives larger batches
+    and a higher acceptance rate.
     """
     return chi * move_bound**2 + move_bound
 
@@ -92,15 +93,18 @@ def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
 def effective_rows(gradients: np.ndarray, c: np.ndarray, hessian: np.ndarray, steps: np.ndarray | None = None) -> float:
     """Return the effective number of rows for the noise of a minibatch.
 
-    It is ``N_eff = C sum_i (g_i' V g_i) / c_i / tr(V H)`` (docs/spec.md, section 5e), with the gradients ``g_i``, the
-    bounds ``c_i``, their sum ``C``, the Hessian ``H`` and the covariance ``V`` below.
+    It is ``N_eff = C sum_i ((g_i' V g_i) / c_i) / tr(V H)`` (docs/spec.md, section 5e), with the gradients ``g_i``, the
+    bounds ``c_i``, their sum ``C``, the Hessian ``H`` and the covariance ``V`` below. The noise of the log ratio has a
+    variance proportional to ``N_eff`` divided by the batch size. So if ``N_eff`` is small, small batches are enough.
+    If it is about the number of rows (as for a correct model without a control variate), minibatches save almost
+    nothing.
 
     Parameters
     ----------
     gradients : (N, d)
         Gradients of the rows' energies at the mode.
     c : (N,)
-        Bounds.
+        The bounds ``c_i`` of the rows.
     hessian : (d, d)
         Hessian of the sum of the energies at the mode.
     steps : (d, d), optional

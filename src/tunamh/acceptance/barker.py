@@ -83,8 +83,8 @@ class MHMinibatch:
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
 
-        It is a mean over all orders in which the rows of ``problem`` can be drawn, and over all values of the
-        correction that the test adds at random (`tunamh.theory.correction_atoms`).
+        It is a mean over all orders in which the rows of ``problem`` can be drawn, and over all values of the random
+        correction that the test adds to the log ratio (`tunamh.theory.correction_atoms`).
         """
         from scipy.special import ndtr
 

@@ -89,7 +89,7 @@ PLACE, CUBIC_PLACE = 4, 7
 
 @helper(inline=True)
 def group_in_order(batch, rows):
-    """Whether a group is read in order, given the mean batch that its stream would take; an infinite one is."""
+    """Whether a group is read in order, given the mean batch size that its stream would take; an infinite one is."""
     return not batch < FULL_PASS_SHARE * rows
 
 

@@ -156,7 +156,7 @@ _CHI = Thinning._fields.index("chi")
 
 @part(Adapt)
 def _equal_terms(knobs, mean_move_bound):
-    """``chi = 1 / (C M)``: the two terms of the mean batch are equal (spec 5e, rule 3)."""
+    """``chi = 1 / (C M)``: the two terms of the mean batch size are equal (spec 5e, rule 3)."""
     knobs[_CHI] = 1.0 / mean_move_bound
 
 
@@ -171,10 +171,10 @@ class TunaMH:
     ----------
     chi : float, optional
         A larger ``chi`` gives larger batches and faster convergence. The mean number of rows that a step draws (the
-        mean batch) is ``chi C^2 M^2 + C M``. By default warm-up chooses ``chi`` so that the two terms are equal on
+        mean batch size) is ``chi C^2 M^2 + C M``. By default warm-up chooses ``chi`` so that the two terms are equal on
         average.
     full_share : float
-        If the mean batch exceeds this share of all rows, the step reads all rows in order, because that is cheaper.
+        If the mean batch size exceeds this share of all rows, the step reads all rows in order, which is cheaper.
         Zhang, Cooper and De Sa use 1. With ``math.inf`` a step never reads all rows.
     """
 
@@ -216,7 +216,7 @@ class TunaMH:
 class MHSS:
     """Exact minibatch test of Prado, Nemeth and Sherlock (2024), called MH-SS.
 
-    With ``delayed=False`` it is optimal: for the same mean batch, no test that draws its rows in this way, such as
+    With ``delayed=False`` it is optimal: for the same mean batch size, no test that draws its rows in this way, such as
     `TunaMH`, accepts more proposals (theorem B in docs/spec.md).
 
     In the parameters, ``C M`` is the sum of the bounds ``c_i M`` on the energy differences of all rows in a move.
@@ -224,14 +224,14 @@ class MHSS:
     Parameters
     ----------
     floor : float
-        The mean number of rows that a step draws (the mean batch) is ``max(C M, floor)``. A floor above ``C M`` makes
-        the decision less noisy.
+        The mean number of rows that a step draws (the mean batch size) is ``max(C M, floor)``. A floor above ``C M``
+        makes the decision less noisy.
     delayed : bool
         True: delayed acceptance, as in the original paper. Rows are drawn only for proposals that pass a first test on
         prior, proposal and control variate. This saves time for random walks, many of whose proposals are rejected.
     full_share : float
-        The same argument as in `TunaMH`: if the mean batch exceeds this share of all rows, the step reads all rows in
-        order.
+        The same argument as in `TunaMH`: if the mean batch size exceeds this share of all rows, the step reads all rows
+        in order.
     """
 
     floor: float = 0.0

@@ -12,9 +12,11 @@ LARGEST_BATCH = 1e12
 
 
 class Thinning(NamedTuple):
-    """The numbers of the Poisson-thinned kernel (spec 1): ``mean batch = max(C M (1 + chi C M), floor) = beta C M``.
+    """The numbers of the Poisson-thinned kernel (spec 1).
 
-    From a mean batch of ``limit`` on the step is full-data MH; ``delayed`` tests ``min(1, rho)`` first.
+    The mean batch size is ``max(C M (1 + chi C M), floor) = beta C M``.
+
+    From a mean batch size of ``limit`` on the step is full-data MH; ``delayed`` tests ``min(1, rho)`` first.
     """
 
     gamma: float

@@ -177,7 +177,7 @@ class ReadyKernel(NamedTuple):
 
     @property
     def first_memory(self) -> np.ndarray:
-        """Return the initial values of the numbers that a chain keeps between steps, of all kernels in one array."""
+        """Return one array: for all kernels, the initial values of the numbers that a chain keeps between steps."""
         return np.concatenate([turn.memory for turn in self.turns])
 
     @property

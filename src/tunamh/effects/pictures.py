@@ -22,11 +22,12 @@ _MOST_PANELS = 12
 def plot_predictions(
     posterior: Any, data: Any = None, conditional: Any = None, *, ax: Any = None, **settings: Any
 ) -> Any:
-    """Draw predictions with intervals: a curve over a numeric column, or one line for each level of a factor.
+    """Draw predictions with intervals: a curve with a band, or a point and an interval for each level of a factor.
 
-    The first column of ``conditional`` (or of ``average_by``) is on the axis. The levels of the second column have
-    different colours. For further columns there is one panel for each combination of their values. The function needs
-    matplotlib (``pip install "tunamh[plot]"``).
+    The first column of ``conditional`` (or of ``average_by``) is on an axis. If it is numeric (with more than four
+    values), it is on the horizontal axis, and the predictions are curves; otherwise its levels are listed on the
+    vertical axis. The levels of the second column have different colours. For further columns there is one panel for
+    each combination of their values. The function needs matplotlib (``pip install "tunamh[plot]"``).
 
     Parameters
     ----------

@@ -17,9 +17,11 @@ class Evidence:
     """The log marginal likelihood of a model, ``log p(y)``, with its standard error.
 
     ``log p(y) = log integral p(y | theta) p(theta) d theta``, with all constants. ``se`` is the Monte Carlo standard
-    error. ``proposals`` is the number of moves in each of two directions: moves to a fixed point, and moves from this
-    point. (In models with group effects or unknown scales of a prior there are no such moves; ``proposals`` is the
-    number of draws from the posterior, and of draws from an approximation, that are compared.) ``rows`` is the mean
+    error. There are two methods (docs/spec-evidence.md). In the first one, ``log p(y)`` is computed from the acceptance
+    probabilities of moves to a fixed point and of moves from this point (as in Chib and Jeliazkov 2001). There are
+    ``proposals`` moves to the point, and the same number of moves from it. The second one is bridge sampling (Meng and
+    Wong 1996), for models with group effects, and for models with unknown scales of a prior and few rows. It compares
+    ``proposals`` draws from the posterior with the same number of draws from an approximation. ``rows`` is the mean
     number of rows that a move reads; a row that is read twice counts twice. ``acceptance`` has the mean acceptance
     probability for each direction. ``data_rows`` is the number of rows of the data.
     """

@@ -61,9 +61,9 @@ def loo(
     A row of weight ``w`` counts as ``w`` rows: the whole row is left out, and its log predictive density is multiplied
     by ``w``, ``elpd = sum_i w_i log p(y_i | all rows but i)``.
 
-    If a row's group has up to 10 rows, its effects in the main predictor are integrated out, given the
-    other rows of the group (Merkle, Furr and Rabe-Hesketh 2019). For this, the data are read a second time if they
-    have more than ``rows`` rows.
+    If a row is in a group with up to 10 rows, the effects of this group in the predictor of the formula (not in
+    ``predictors=``) are integrated out, given the other rows of the group (Merkle, Furr and Rabe-Hesketh 2019). For
+    this, the data are read a second time if they have more than ``rows`` rows.
     """
     fitted = Fitted.open(posterior, draws, family, by_chain=True)
     size = whole_number("rows", rows, 1)

@@ -42,8 +42,8 @@ class Quantity(NamedTuple):
 def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
     """Return a table of how much groups differ: standard deviations, correlations and shares of variance (ICC).
 
-    This is ``VarCorr`` of lme4 and brms, and ``icc`` of R's performance. All numbers are summaries of posterior
-    distributions: the shares are computed for every draw.
+    This is ``VarCorr`` of lme4 and brms, and ``icc`` of the R package performance. All numbers are summaries of
+    posterior distributions: the shares are computed for every draw.
 
     Parameters
     ----------
@@ -71,9 +71,10 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
         - ``"share"``: the share of a factor in the variance (ICC): the variance of its effects, divided by the sum of
           the variances of all factors and the residual variance. The group ``all groups`` has the sum over factors. For
           random slopes the variance of a factor is the mean over the rows (Johnson 2014). The variance that the common
-          coefficients explain is not part of this ratio ("adjusted ICC"). The variance of effects of single counts
-          (also of successes), ``(1 | row)``, is part of the residual variance. With `Categorical` every class has its
-          own shares; the residual variance is the variance of the latent error, ``pi^2 / 3``.
+          coefficients explain is not part of this ratio ("adjusted ICC"). If each row of counts (or of numbers of
+          successes) has its own effect, ``(1 | row)``, the variance of these effects is part of the residual variance.
+          With `Categorical` every class has its own shares; the residual variance is the variance of the latent error,
+          ``pi^2 / 3``.
 
         For `Hurdle`, `ZeroInflated`, `SoftplusPoisson` and your own families the residual variance is not known. Then
         the table has no ``Residual`` and no shares, and a line below the table reports this.

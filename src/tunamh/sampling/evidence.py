@@ -55,9 +55,10 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     proposals : int
         Number of proposed moves in each of two directions. In the first direction, moves go from draws of the posterior
         to a fixed point near the centre of the posterior. In the second direction, they go from this point to draws
-        from an approximation of the posterior. In models with group effects or unknown scales of a prior, there are no
-        such moves: this many draws from the posterior are compared with as many draws from the approximation. The
-        standard error is proportional to one over the square root of this number.
+        from an approximation of the posterior. In models with group effects, and in models with unknown scales of a
+        prior and few rows, there are no such moves: this many draws from the posterior are compared with the same
+        number of draws from the approximation (bridge sampling). The standard error is proportional to one over the
+        square root of this number.
     rng : seed, optional
         The seed of the moves. Default: 0, so that a second call gives the same result.
 

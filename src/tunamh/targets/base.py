@@ -297,7 +297,10 @@ class Target(Value):
 
     @property
     def effective_rows(self) -> float:
-        """Return the sum of the weights of all rows, multiplied by ``temper``."""
+        """Return the sum of the weights of all rows, multiplied by ``temper``.
+
+        ``temper`` is the number that multiplies the energies of all rows.
+        """
         return self.temper * self.n_rows
 
     @property
@@ -470,7 +473,7 @@ class Target(Value):
         return None
 
     def why_own_kernel(self) -> str:
-        """Return one sentence for the user that says what the kernel of this target does."""
+        """Return a short text that tells the user what the kernel of this target does; empty if it has none."""
         return ""
 
     @property

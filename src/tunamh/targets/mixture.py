@@ -298,7 +298,7 @@ class GaussianMixture(Target):
         return np.maximum(2 / s2, box * box / (4 * s2 * s2) + near**2 + 0.448 / s2)
 
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays (N,) of upper bounds, for all parameters with ``|t1|, |t2| <= box``.
+        """Return two arrays (N,) of upper bounds, for all parameter values with ``|t1|, |t2| <= box``.
 
         The first array bounds the energy of each row. The second array bounds the difference between the largest and
         the smallest energy of each row. Both include ``temper``.

@@ -153,9 +153,10 @@ class Regression(Target):
         )
 
     def on_rows(self, index: np.ndarray) -> Self:
-        """Return the regression on a subsample, the rows with the numbers ``index``, which stands for all rows.
+        """Return the regression on a subsample: the rows whose numbers are in ``index``.
 
-        The weights of these rows are multiplied by the number of all rows, divided by the number of these rows.
+        The subsample represents all rows: the weights of its n rows are multiplied by ``N / n``; N is the number of all
+        rows.
         """
         rows = self.observations.take(index).weighted_up(self.n_rows / len(index))
         return self.on_observations(rows, known_columns=self.columns)
@@ -193,9 +194,10 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """Return the same regression together with the result of `columns`: its copies need not compute it again.
+        """Return a copy of this regression that stores the result of its method `columns`.
 
-        Samples of rows that were read together with the sample for `columns` are kept, too.
+        Further copies made from it use the stored result. The copy also keeps the samples of rows that were read
+        together with the sample for `columns`.
         """
         return self._with(known_columns=self.columns, _samples_ahead=self._samples_ahead)
 
@@ -234,7 +236,7 @@ class Regression(Target):
         return n if most is None else min(n, most)
 
     def sample_of(self, n: int, seed: int) -> Self:
-        """Return the regression on a random sample of its rows, weighted so that the sample stands for all rows.
+        """Return the regression on a random sample of its rows, weighted so that the sample represents all rows.
 
         The sample has ``max(n, 20 d)`` rows for ``d`` parameters, or fewer if the source limits the rows in memory. If
         there are not more rows than this, the target itself is returned. ``seed`` is the seed of the sample.

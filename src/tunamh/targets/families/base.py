@@ -169,7 +169,7 @@ class BaseFamily(ABC):
 
     @abstractmethod
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return a `RowLayout`: which numbers compiled code reads of each row, and in which order.
+        """Return a `RowLayout`. It says which numbers of each row the compiled code reads, and in which order.
 
         The layout also has the unknown parameters with their priors, their coordinates and their initial values.
         ``temper`` is a number that multiplies the energies of all rows.
@@ -282,9 +282,10 @@ class Family(BaseFamily, OnePredictorLikelihood):
     """
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return a `RowLayout`: which numbers compiled code reads of each row, for a family with one linear predictor.
+        """Return a `RowLayout`. It says which numbers of each row the compiled code reads, and in which order.
 
-        Only the coefficients are unknown. ``temper`` is a number that multiplies the energies of all rows.
+        This is the layout of a family with one linear predictor, in which only the coefficients are unknown. ``temper``
+        is a number that multiplies the energies of all rows.
         """
         return RowLayout(observations, self, column_names(observations))
 

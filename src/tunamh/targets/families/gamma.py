@@ -108,7 +108,7 @@ class GammaLikelihood(OnePredictorLikelihood):
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """Return the rounding error of an energy difference, in units of the rounding error of the number 1.
+        """Return the rounding error of an energy difference, in units of machine epsilon.
 
         The energy is ``shape`` times a function of ``eta``, so the rounding error is ``shape`` (or 1, if ``shape`` is
         smaller).

@@ -80,7 +80,7 @@ class Gaussian(ResidualFamily):
         return Gaussian(scale)
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return a `RowLayout`: which numbers compiled code reads of each row, and in which order.
+        """Return a `RowLayout`. It says which numbers of each row the compiled code reads, and in which order.
 
         It is the layout of `Family`, with changes for an unknown scale, for censored responses (Tobit) and for a scale
         that depends on columns.

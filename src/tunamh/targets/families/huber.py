@@ -39,9 +39,8 @@ def _huber_rise(n, eta, eta_prop, y, hyper, out):
 class Huber(ResidualFamily):
     """Linear regression with Huber's loss: quadratic for small residuals, linear for large ones.
 
-    With ``s = scale`` and ``t = (y - eta) / s``, the energy (negative log-likelihood) of a row is ``f = t^2/2`` if
-    ``|t| <= delta``, and ``f = delta |t| - delta^2/2`` otherwise. As a function of ``r = y - eta``, ``f`` is ``1/s^2``
-    times the same function with ``delta s`` instead of ``delta``.
+    With the residual ``r = y - eta`` and ``s = scale``, the energy (negative log-likelihood) of a row is
+    ``f = r^2 / (2 s^2)`` if ``|r| <= delta s``, and ``f = delta |r| / s - delta^2 / 2`` otherwise.
 
     Parameters
     ----------

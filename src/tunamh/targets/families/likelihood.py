@@ -65,7 +65,7 @@ class Likelihood(ABC):
     """Whether ``f`` is a user's plain function (`tunamh.family`)."""
 
     grain: float = 1.0
-    """The rounding error of an energy difference, in units of the rounding error of the number 1."""
+    """The rounding error of an energy difference, in units of machine epsilon."""
 
     @property
     @abstractmethod
@@ -88,9 +88,9 @@ class Likelihood(ABC):
 
     @property
     def hyper(self) -> tuple[float, ...]:
-        """Return the fixed numbers of the family, such as a known scale, a tuple of floats.
+        """Return a tuple of floats: the fixed numbers of the family, such as a known scale.
 
-        They are passed to ``energy`` and ``rise``.
+        The compiled functions `energy` and `rise` (the difference of two energies) get them as arguments.
         """
         return ()
 

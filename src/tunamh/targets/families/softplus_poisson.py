@@ -107,27 +107,30 @@ class SoftplusPoisson(CountFamily):
         max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y. The first one is the supremum; the other two are slightly
         larger than the suprema.
 
-        *Proof.* Let ``mu = log(1 + e^eta)``, ``l = log mu``, ``p = 1 / (1 + e^-eta)``, ``s = 1 - p`` and ``a = p /
-        mu``. Then ``s' = -s (1-s)`` and ``a' = a (s-a)``. The difference ``d = a - s`` is positive, because ``log(1 +
-        e^eta) < e^eta``. As eta grows, s falls from 1 to 0. For eta far below zero the second and later derivatives of
-        ``l`` are about ``-e^eta / 2``, so they are negative at first.
+        *Proof.* The energy is ``f = mu - y l`` with ``mu = log(1 + e^eta)`` and ``l = log mu``. Let ``p = 1 / (1 +
+        e^-eta)``, ``s = 1 - p``, ``a = p / mu`` and ``d = a - s``. All derivatives are with respect to eta, so ``mu' =
+        p``, ``l' = a``, ``s' = -s (1-s)`` and ``a' = a (s-a)``. ``d`` is positive, because ``log(1 + e^eta) < e^eta``.
+        As eta grows, the point (s, d) moves along a curve, and s falls from 1 to 0. For eta far below zero, the second
+        and higher derivatives of ``l`` are about ``-e^eta / 2``, so they are negative at the start of the curve.
 
         *f'.* ``l'' = -a d < 0``, so ``l'`` falls from 1 to 0. At the same time p rises from 0 to 1. So f' rises, and
         its limits are -y and 1.
 
-        *f''* is at most sup p' + y sup|l''|. To find sup|l''|, write ``l''' = a q3`` with ``q3 = 2d^2 + s d - s
-        (1-s)``. For each s, q3 has one zero ``d > 0``. At this zero the derivative of q3 is negative if s > 0.5553, and
-        positive if s is smaller. (q3 and its derivative are polynomials in s and d. They have a common zero where their
-        resultant 28s^3 - 53s^2 + 28s - 4 is zero.) As q3 is negative at first, it rises at its first zero, so s <
-        0.5553 there. After that s is smaller still, so q3 cannot fall through zero: ``l''`` has one critical point.
+        *f''* is at most sup p' + y sup|l''|, and sup p' = 1/4. To find sup|l''|, write ``l''' = a q3`` with ``q3 =
+        2d^2 + s d - s (1-s)``. For each s, q3 has one zero ``d > 0``. At this zero the derivative of q3 along the curve
+        is negative if s > 0.5553, and positive if s is smaller. (q3 and this derivative are polynomials in s and d.
+        They have a common zero where their resultant 28s^3 - 53s^2 + 28s - 4 is zero.) As q3 is negative at the start,
+        it rises at its first zero, so s < 0.5553 there. After this zero, s is still smaller, so q3 cannot fall through
+        zero. So ``l''`` has one critical point, at eta = 0.4950, where |l''| = 0.16710.
 
-        *f'''* is at most sup|p''| + y sup|l'''|. To find sup|l'''|, write ``l'''' = a q4`` with
-        ``q4 = s (1-s)^2 + s (4-5s) d - 6s d^2 - 6d^3``. For each s, q4 has one zero ``d > 0``, because its coefficients
-        change sign once (Descartes). At this zero the derivative of q4 is negative if s > 0.8394, positive if
-        0.2630 < s < 0.8394, and negative if s < 0.2630. (These are zeros of the resultant 16344s^8 - 78216s^7 +
-        154676s^6 - 162778s^5 + 97776s^4 - 33424s^3 + 6146s^2 - 543s + 18. Its third zero in (0, 1) belongs to d < 0.)
-        As q4 is negative at first, it rises through zero once, between these two values of s, and falls through zero
-        once, below 0.2630: ``l'''`` has two critical points.
+        *f'''* is at most sup|p''| + y sup|l'''|, and sup|p''| = 1/(6 sqrt 3). To find sup|l'''|, write ``l'''' = a q4``
+        with ``q4 = s (1-s)^2 + s (4-5s) d - 6s d^2 - 6d^3``. For each s, q4 has one zero ``d > 0``, because its
+        coefficients change sign once (Descartes). At this zero the derivative of q4 along the curve is negative if s >
+        0.8394, positive if 0.2630 < s < 0.8394, and negative if s < 0.2630. (These two numbers are zeros of the
+        resultant 16344s^8 - 78216s^7 + 154676s^6 - 162778s^5 + 97776s^4 - 33424s^3 + 6146s^2 - 543s + 18. Its third
+        zero in (0, 1) is a zero with d < 0.) As q4 is negative at the start, it rises through zero once, between these
+        two values of s, and falls through zero once, below 0.2630. So ``l'''`` has two critical points: at eta =
+        -1.0206, where |l'''| = 0.06091, and at eta = 1.9400, where |l'''| = 0.04316.
         """
         return Suprema(
             np.maximum(1.0, y), 0.25 + _LOG_SLOPE_PEAKS[0][1] * y, SIGMOID_THIRD + _LOG_THIRD_PEAKS[0][1] * y

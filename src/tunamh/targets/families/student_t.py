@@ -99,7 +99,7 @@ class StudentT(ResidualFamily):
 
     @property
     def grain(self) -> float:  # type: ignore[override]
-        """Return the rounding error of an energy difference, in units of the rounding error of the number 1.
+        """Return the rounding error of an energy difference, in units of machine epsilon.
 
         The energy is ``(df + 1) / 2`` times a logarithm, so the rounding error is ``(df + 1) / 2``.
         """

@@ -79,6 +79,7 @@ def own_run(path: Path, seconds: float) -> dict:
     used = time.process_time()
     model = target(problem, keep_effects=kept)
     model.model()
+    model.own_kernel().bind(model)  # which may learn a law of all factors
     setup = time.process_time() - used
     pilot = tunamh.sample(model, draws=20, rng=1, **(settings | {"tune": 20}))
     pace = float(pilot.sample_stats["elapsed"].values[0, -1]) / 20
@@ -133,8 +134,10 @@ def _run(model: Any, draws: int, seed: int, settings: dict) -> _Run:
 
 
 def _small(problem: GroupProblem) -> GroupProblem:
-    """Few rows of the same form, to load compiled code with."""
+    """Few rows of the same form, to load compiled code with; the same rows where these are few."""
     n, factors = 1200, problem.codes.shape[1]
+    if len(problem.y) <= n:
+        return problem
     rng = np.random.default_rng(1)
     X = rng.standard_normal((n, 3))
     codes = np.column_stack([rng.permutation(n) % G for G in (150, 120, 20)[:factors]])

@@ -24,6 +24,7 @@ from common import DOCS, RESULTS, machine, print_table, write_json
 
 COLUMNS = [f"x{j}" for j in range(9)]
 FORMULA = f"late ~ {' + '.join(COLUMNS)}"
+_LAST = 3  # nights of which the report has the numbers
 DRAWS = {"draws": 1000, "tune": 500, "progressbar": False}
 
 
@@ -97,7 +98,8 @@ def year(folder: Path, days: int, rows: int, drift: float, compare: int) -> dict
         "days": days,
         "rows": rows,
         "drift": drift,
-        "nights": nights,
+        "nights": nights[-_LAST:],
+        "mean_rows_per_step": float(np.mean([one["rows_per_step"] for one in nights])),
         "fresh": fresh,
         "moves": sum("new centre" in one["told"] for one in nights),
         "kept": len(kept),

@@ -632,16 +632,15 @@ def living_data() -> str:
     whole = (
         f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB; the files take {report['data_bytes'] / 1e6:,.0f} MB. "
         'The next table shows sequences of nightly runs.\n"A row was read": how often on average; this includes the '
-        'rows that the chains read.\n"Eight" and "four": the centre moved if a step read more than so many rows. '
-        "With eight and small files,\nthe cache does not have enough rows for the chains.\nOn some days we also "
-        "fitted all rows without a cache. A z score is the difference between the two means, or standard\n"
-        "deviations, of a coefficient, in Monte Carlo standard errors. The last columns have the largest absolute z "
-        "score, and\nthe p-value of a chi-squared test of all z scores."
+        "rows that the chains read.\nThe rows per step are the mean over all nights. On some days we also fitted all "
+        "rows without a cache. A z score is the\ndifference between the two means, or standard deviations, of a "
+        "coefficient, in Monte Carlo standard errors. The last columns have\nthe largest absolute z score, and the "
+        "p-value of a chi-squared test of all z scores."
     )
-    columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "z scores", "largest"]
-    columns += ["p of chi-squared"]
-    years = {"drift; eight": report, "drift; eight ": others["living_drift"]}
-    years |= {"drift; four": others["living_drift_today"], "no drift; four": others["living_still"]}
+    columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "rows per step"]
+    columns += ["z scores", "largest", "p of chi-squared"]
+    years = [("drift", report), *(("drift", others[name]) for name in ("living_drift", "living_drift_today"))]
+    years += [("no drift", others["living_still"])]
     rows = [
         [
             f"{one['days']} x {one['rows']:,} rows, {name}",
@@ -649,11 +648,12 @@ def living_data() -> str:
             f"{one['kept']} nights",
             f"{one['moves']} times",
             f"{one['read_per_row']:.1f} times",
+            f"{one['mean_rows_per_step']:.2g}",
             f"{one['z_numbers']} ({one['z_days']} {'day' if one['z_days'] == 1 else 'days'})",
             f"{one['z_largest']:.1f}",
             f"{one['z_p']:.2f}",
         ]
-        for name, one in years.items()
+        for name, one in years
     ]
     return f"{about}\n\n{table}\n\n{whole}\n\n{markdown(columns, rows)}"
 

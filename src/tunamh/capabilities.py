@@ -101,6 +101,11 @@ class Kept(Protocol):
     def kept(self) -> Any:
         """Return the expansion, the mode and how they were found; None if nothing is known."""
 
+    @property
+    @abstractmethod
+    def set_up_told(self) -> str | None:
+        """Return what was read for the set-up and what was kept, in words; None if there is nothing to say."""
+
 
 class Normalised(Protocol):
     """The joint density of data and parameters with all its constants, for the evidence."""

@@ -102,6 +102,7 @@ CASES = {
     "related levels": Case(tunamh.Logistic(), _logistic, ((12, 1), (6, 1)), 0.7, related=True),
     "related levels, Gaussian": Case(tunamh.Gaussian(SCALE), _gaussian, ((30, 1),), 1.0, "scale", 40, related=True),
     "groups of a scale": Case(tunamh.Gaussian(), _gaussian_of_log_scale, ((8, 1), (10, 2)), 0.7, further="scale"),
+    "thin nested counts": Case(tunamh.Poisson(), _poisson, ((120, 1), (40, 1)), 0.5, nested=True),
     "many groups": Case(tunamh.Poisson(), _poisson, ((120, 1),), 0.7, rows=480),
 }
 

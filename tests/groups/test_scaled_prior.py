@@ -10,6 +10,7 @@ from scipy import stats
 
 import tunamh
 from tunamh import GroupEffects, MixedModel, priors
+from tunamh.formula.curves import curves_of
 
 rng = np.random.default_rng(21)
 N, G, SIGMA, OF_GROUPS = 40, 5, 1.2, 0.8
@@ -98,7 +99,7 @@ def test_curves_beside_groups(curves):
     target, posterior = curves
     wanted = {"Intercept", "s(x)", "s(z)", "s(x)_sigma", "s(z)_sigma", "1|g", "1|g_sigma"}
     assert set(posterior.posterior.data_vars) == wanted
-    drawn, flat = tunamh.formula.curves.curves_of(posterior)
+    drawn, flat = curves_of(posterior)
     off = drawn.draws - (np.sin(drawn.at) - np.sin(TABLE["x"]).mean())
     assert (np.abs(off.mean(axis=0)) / drawn.draws.std(axis=0) < 4).mean() > 0.9
     assert np.abs(flat.draws.mean(axis=0)).max() < 0.4

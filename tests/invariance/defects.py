@@ -130,6 +130,18 @@ DEFECTS: dict[str, Defect] = {
         "        log_q += 0.2 * eps[0, j] * eps[0, j]",
         "related levels | logistic | related levels together",
     ),
+    "the step of all factors together leaves out their volumes": Defect(
+        "groups/move_jointly.py",
+        "    total = volumes - prior\n",
+        "    total = 0.5 * volumes - prior\n",
+        "nested | logistic | all factors together",
+    ),
+    "the step of all factors together shrinks the means of effects at its end": Defect(
+        "groups/move_jointly.py",
+        "            effects[g] = A[g] / P[g] + eps[g] / math.sqrt(P[g])",
+        "            effects[g] = 0.7 * A[g] / P[g] + eps[g] / math.sqrt(P[g])",
+        "crossed | logistic | all factors together",
+    ),
     "the step of the scales leaves out the Jacobian of the logarithm": Defect(
         "groups/kernel_common.py",
         "        total += state[at + a] - math.log(tau)",

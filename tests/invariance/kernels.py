@@ -17,10 +17,12 @@ from tunamh.compiled import NO_FAULT, Step, fixed, part, under_prior
 from tunamh.compiled.references import address_of, keep_until_here
 from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
+from tunamh.groups.joint_law import may_move_jointly, numbers_of
 from tunamh.groups.kernel_common import FactorTurn, draw_weights, tau_of
 from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
+from tunamh.groups.move_jointly import ready_jointly
 from tunamh.groups.prior_scales import draw_prior_scales
 from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, MOVE_TOGETHER, move_at, scales_at
 from tunamh.groups.sweep import _lengths_of, _slope_given_others
@@ -161,7 +163,7 @@ def _one_move(rng, place, model, stream, own, work, statistics):
         if common.factors > 1:
             displacements(state, common, hyper, moved)
             _lengths_of(common, moved, hyper, lengths)
-            displaced_by_others(factor, lengths, away)
+            displaced_by_others(factor, common.factors, lengths, away)
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
         weights = np.empty(factor.groups)
@@ -204,7 +206,7 @@ def one_move(which: float) -> Ready:
             raise LeftOut
         if which == _TOGETHER and not problem.related:
             raise LeftOut
-        return _swept(problem.target, problem.target, step=_one_move, knobs=fixed([0.0, 0.0, which]))
+        return _swept(problem.target, problem.target, step=_one_move, knobs=fixed([0.0, 0.0, which]), then=())
 
     return ready
 
@@ -222,6 +224,17 @@ def learned(problem: Problem) -> Mover:
     offsets = [np.linspace(-0.7, 0.5, len(root)) for root in roots]
     target = target._with(learned=LearnedLaw(target.centre, roots, offsets))
     return _swept(target, target)
+
+
+def all_factors(problem: Problem) -> Mover:
+    """Common parameters and the scales of all factors by a law of `tunamh.groups.joint_law`: here any law at all."""
+    target = problem.target
+    if not may_move_jointly(target):
+        raise LeftOut
+    rng = np.random.default_rng(0)
+    numbers = numbers_of(target, np.array([target.start(rng) for _ in range(40)]), 2)
+    assert numbers is not None
+    return Mover.ready(target, ready_jointly(numbers, target.prior_of_common), target)
 
 
 # ---------------------------------------------------------------------------------------------------------- the tables
@@ -248,6 +261,7 @@ OF_GROUPS: dict[str, Ready] = {
     "scales' move": one_move(_SCALES),
     "move that no row sees": one_move(_MEANS),
     "related levels together": one_move(_TOGETHER),
+    "all factors together": all_factors,
     "scales of the prior": one_move(_OF_PRIOR),
 }
 OF_MIXTURES: dict[str, Ready] = {"scales in turn": scales_in_turn, "scales and coefficients": nested}

@@ -114,23 +114,24 @@ def test_a_missing_file_is_left_out_and_nothing_is_read(days, monkeypatch):
     np.testing.assert_allclose(target.kept.expanded.gradient, exact.gradient, rtol=1e-9, atol=1e-8)
 
 
-def test_the_centre_moves_when_the_rows_have_doubled(days):
+def test_the_centre_stays_while_steps_are_cheap_however_many_rows_there_are(days, monkeypatch):
     for day in range(6, 13):
         write_day(days, day)
-    target = night(days)
-    assert "every file mapped around a new centre, because there are 26,000 rows" in target.kept.told
-    assert target.kept.mode.away < 0.5
+    with counted_reads(monkeypatch) as read:
+        target = night(days)
+    assert target.kept.told.endswith("kept")
+    assert len(set(read)) == 7
 
 
-def test_the_centre_moves_when_steps_would_read_twice_as_many_rows(days):
+def test_the_centre_moves_when_the_rows_have_doubled_and_steps_read_many(days):
     """Coefficients of the new days are elsewhere: the mean moves by many standard deviations."""
-    for day in (6, 7, 8):
-        write_day(days, day, drift=0.2)
+    for day in range(6, 12):
+        write_day(days, day, drift=0.1)
     target = night(days)
     assert "because a step would read" in target.kept.told
 
 
-def test_the_centre_does_not_move_again_before_the_rows_have_grown_by_half(days, monkeypatch):
+def test_the_centre_does_not_move_again_before_the_rows_have_doubled(days, monkeypatch):
     """The mean moves far, but 2,000 rows to 12,000 are few: steps read more of the rows that are kept."""
     write_day(days, 6, drift=0.1)
     seen, whole = [], set_up.foreseen_rows
@@ -140,20 +141,20 @@ def test_the_centre_does_not_move_again_before_the_rows_have_grown_by_half(days,
     assert target.kept.told.endswith("kept")
     assert {os.path.basename(path) for path in read} == {"006.parquet"}
     ((now, fresh),) = seen
-    assert now > TIMES * max(fresh, CHEAP)
+    assert now > max(CHEAP, TIMES * fresh)
 
 
 @pytest.mark.parametrize(
     ("now", "fresh", "rows", "born", "kept", "why"),
     [
-        (3.9, 0.1, 1999, 1000, 1 << 17, None),
-        (3.9, 0.1, 2001, 1000, 1 << 17, "there are 2,001 rows"),
-        (4.1, 0.1, 1500, 1000, 1 << 17, "a step would read"),
-        (4.1, 0.1, 1499, 1000, 1 << 17, None),
-        (4.1, 3.0, 1500, 1000, 1 << 17, None),
-        (4.1, 0.1, 667, 1000, 1 << 17, None),
-        (4.1, 0.1, 666, 1000, 1 << 17, "a step would read"),
+        (1.9, 0.1, 9000, 1000, 1 << 17, None),
+        (2.1, 0.1, 1999, 1000, 1 << 17, None),
+        (2.1, 0.1, 2000, 1000, 1 << 17, "a step would read"),
+        (4.1, 3.0, 2000, 1000, 1 << 17, None),
+        (4.1, 0.1, 501, 1000, 1 << 17, None),
+        (4.1, 0.1, 500, 1000, 1 << 17, "a step would read"),
         (7.8, 0.1, 1100, 1000, 1 << 17, "more than are kept for a run"),
+        (7.8, 4.0, 1100, 1000, 1 << 17, None),
         (7.6, 0.1, 1100, 1000, 1 << 17, None),
     ],
 )
@@ -162,14 +163,14 @@ def test_why_the_centre_moves(now, fresh, rows, born, kept, why):
     assert found is None if why is None else why in found
 
 
-def test_moves_at_every_chance_read_a_row_fewer_than_four_times():
+def test_moves_at_every_chance_read_a_row_fewer_than_three_times():
     """A file a night, and steps that would always like a fresh centre."""
     born, read = 1, 1
     for n in range(2, 3000):
         read += 1
         if why_move_in_files(5.0, 0.1, n, born, 1 << 17) is not None:
             born, read = n, read + n
-        assert read < 4 * n
+        assert read < 3 * n
 
 
 def test_a_first_night_maps_every_piece_once(tmp_path, monkeypatch):
@@ -375,22 +376,6 @@ def test_offsets_weights_and_missing_values(tmp_path):
     exact = whole.expansion(target.kept.expanded.centre)
     np.testing.assert_allclose(target.kept.expanded.gradient, exact.gradient, rtol=1e-9, atol=1e-8)
     assert tunamh.check_bounds(target.kept.expanded, pairs=3, rng=1) <= 1.0
-
-
-@pytest.mark.parametrize(
-    ("formula", "family", "match"),
-    [
-        ("late ~ scale(a)", tunamh.Logistic(), "needs numbers from all rows"),
-        ("late ~ a:carrier:C(late)", tunamh.Logistic(), "products of factors"),
-        ("a ~ b", tunamh.StudentT(), "an unknown scale|several modes"),
-        ("late ~ a", None, "need a family"),
-        ("late ~ s(a)", tunamh.Logistic(), "needs the range of all rows"),
-        ("a | cens(late) ~ b", tunamh.Exponential(), "times to event, censored responses"),
-    ],
-)
-def test_what_cannot_be_kept_is_refused_with_the_reason(days, formula, family, match):
-    with pytest.raises((tunamh.FormulaError, tunamh.NotApplicable), match=match):
-        tunamh.regression(formula, tunamh.open_rows(str(days / "*.parquet"), cache=days / "x"), family=family)
 
 
 def test_what_cannot_be_opened_with_a_cache_is_refused(days):

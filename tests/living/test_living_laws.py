@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import stats
 
 import tunamh
 from tunamh.living import cache as caches
-from tunamh.living import set_up
+from tunamh.living import piece_map, set_up
 from tunamh.living.kept_rows import SERVING, KeptRows
 from tunamh.living.sums import mapped
 from tunamh.rows.servings import Served
@@ -217,7 +218,7 @@ def test_twenty_kills_and_the_next_night_is_right(days, tmp_path, monkeypatch):
     """Rows have doubled, so that the night maps new files, and then all of them about a new centre."""
     monkeypatch.setattr(set_up, "_ROWS_KEPT", 2000)
     for day in range(6, 13):
-        write_day(days, day)
+        write_day(days, day, drift=0.1)
     alone = shutil.copytree(days, tmp_path / "alone", copy_function=shutil.copy2)
     expected = living(alone, alone / "cache.tunamh").kept.expanded
     killed = 0
@@ -310,6 +311,24 @@ def test_rows_kept_over_many_blocks_have_the_same_law(few_rows, monkeypatch):
     np.testing.assert_allclose(piece.total, c.sum())
 
 
+def test_kept_rows_are_the_rows_at_their_places(few_rows):
+    """With the features, responses and bounds of these rows."""
+    rows = few_rows.kept.expanded.gathered
+    packed = np.concatenate([rows.pack(block) for block in blocks_of(few_rows)])
+    for piece, start in zip(rows.pieces, rows.starts.tolist(), strict=True):
+        np.testing.assert_allclose(piece.rows, packed[start + piece.places], rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("distance", [1.0, 0.001])
+def test_a_map_holds_every_row_against_its_bound(few_rows, monkeypatch, distance):
+    """The control: distances that are a thousand times too short are found out."""
+    night, whole = set_up.map_of(few_rows, centre_of(few_rows)), piece_map.second_order
+    monkeypatch.setattr(piece_map, "second_order", lambda *products: distance * whole(*products))
+    found = nullcontext() if distance == 1 else pytest.raises(tunamh.BoundViolation, match="row")
+    with found:
+        night(few_rows.observations.source.blocks_of(1), 100, (1, 2), list(few_rows.names))
+
+
 def seven_at_a_time(target, k):
     source = target.observations.source
     for rows in source.blocks_of(k):
@@ -327,6 +346,7 @@ def centre_of(target):
         set_up.ladder_of(3, local=True).radii,
         rows=80,
         date="",
+        mean=expanded.centre,
         frame=None,
     )
 

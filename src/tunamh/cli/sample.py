@@ -136,6 +136,8 @@ def _tell(target: Any) -> None:
     print(f"{kept}, {model.side.dim:,} coefficients; response {model.response.told}")
     if offers(target, Kept) and target.kept is not None:
         print(target.kept.told)
+    if offers(target, Kept) and target.set_up_told is not None:
+        print(target.set_up_told)
     for line in target.remarks():
         if line not in model.remarks(target.n_rows):  # told above
             print(line)

@@ -128,6 +128,7 @@ class Layout:
                 names = {node.id for node in ast.walk(_tree(extent)) if isinstance(node, ast.Name)}
                 if not names <= set(self.sizes):
                     raise ValueError(f"{name}: an extent of {array} is {extent!r}, of which {self.sizes} are known")
+        self._columns: dict[tuple, dict[str, Any]] = {}
         told = repr((name, given, list(fields.items()), _how_records_are_read()))
         self.made_of = hashlib.sha256(told.encode()).hexdigest()[:12]
         """What was declared and how it is read, as a digest: compiled code is kept by it (`.contents`)."""
@@ -209,12 +210,14 @@ class Layout:
 
     def columns(self, rows: np.ndarray, **sizes: int) -> SimpleNamespace:
         """Of packed rows: every field as a column, or as the columns (n, length) of an array of one axis."""
-        shapes, places = self.shapes(**sizes), vars(self.places(**sizes))
-        found: dict[str, np.ndarray] = {}
-        for name in self.fields:
-            at = places[name]
-            found[name] = rows[:, at : at + shapes[name][0]] if name in shapes else rows[:, at]
-        return SimpleNamespace(**found)
+        key = tuple(sizes.items())
+        if key not in self._columns:
+            shapes, places = self.shapes(**sizes), vars(self.places(**sizes))
+            self._columns[key] = {
+                name: slice(places[name], places[name] + shapes[name][0]) if name in shapes else places[name]
+                for name in self.fields
+            }
+        return SimpleNamespace(**{name: rows[:, place] for name, place in self._columns[key].items()})
 
     # ------------------------------------------------------------------------------------------- in compiled code
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables.columns import Column, Factor, Numbers, squares
+from ..tables.columns import Column, Factor, Numbers
 from .errors import FormulaError, listed
 from .functions import ELEMENTWISE, LEARNED, apply_learned
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, spine
@@ -56,7 +56,7 @@ class Values:
     def numbers(self, node: Node) -> np.ndarray:
         """One finite number per row."""
         known = self.variables[node.name] if isinstance(node, Name) else None
-        if isinstance(known, Numbers) and self._is_usable(known.values):
+        if isinstance(known, Numbers) and self._is_usable(known):
             return known.values
         with np.errstate(all="ignore"):
             found = np.broadcast_to(np.asarray(self._number(node), dtype=np.float64), (self.n_rows,))
@@ -74,8 +74,9 @@ class Values:
             raise FormulaError(f"{node} is not a finite number in row {self.row(row)}{where}{instead}.")
         return found
 
-    def _is_usable(self, values: np.ndarray) -> bool:
-        return values.dtype == np.float64 and values.shape == (self.n_rows,) and bool(np.isfinite(squares(values)))
+    def _is_usable(self, known: Numbers) -> bool:
+        values = known.values
+        return values.dtype == np.float64 and values.shape == (self.n_rows,) and bool(np.isfinite(known.squares))
 
     def _number(self, node: Node) -> Any:
         if isinstance(node, Number):

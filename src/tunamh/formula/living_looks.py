@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..rows.passes import ROWS_AT_ONCE
+from ..rows.passes import ROWS_AT_ONCE, blocks
 from ..rows.pieces import Reading
 from ..tables.columns import Column, Factor, Numbers
 from ..tables.frames import CompleteRows, complete_rows
+from ..tables.libraries import numbers_at_once
 from .data_summaries import FirstLook, Moments, SecondLook, first_look, second_look
 from .errors import FormulaError
 from .evaluation import Values, as_factor
@@ -21,9 +22,10 @@ from .needed_rows import Read
 from .right_side import RightSide
 from .syntax import Node, columns_in, label
 from .typical import ColumnsLook, columns_look
-from .variables import as_columns, join_levels, read
+from .variables import as_columns, join_levels, read, usable_numbers
 
 _LARGEST = 2.0**53
+_PART = 1 << 16  # rows that are looked at together
 _FEW = 64  # responses of a piece that are kept, to know their spread
 
 
@@ -67,27 +69,39 @@ class LivingPiece:
         return list(dict.fromkeys([*self.names, *of_rules]))
 
     def tables(self, piece: Any) -> Iterator[tuple[CompleteRows, int]]:
-        """The rows that count, table by table, and how many others are forgotten."""
+        """The rows that count, part by part, and how many others are forgotten."""
         if self.held is None:
-            yield from self._read(piece)
+            yield from self._read(piece, _PART)
             return
         known = self.held.tables.get(piece.place)
         if known is None:
-            known = list(self._read(piece))
+            known = list(self._read(piece, _PART))
             self.held.count(piece.n_rows)
             self.held.keep(piece, known)
         yield from known
 
-    def _read(self, piece: Any) -> Iterator[tuple[CompleteRows, int]]:
+    def _read(self, piece: Any, rows: int) -> Iterator[tuple[CompleteRows, int]]:
+        """Columns that are arrays become numbers so many ``rows`` at a time, so that these stay in the cache."""
         for table in Reading().tables(piece, self.columns):
-            complete, stays = self.of_table(table)
-            yield complete, int((~stays).sum())
+            numbers = numbers_at_once(table)
+            if not numbers.keys() >= set(self.columns):
+                complete, stays = self.of_table(table)
+                yield complete, int((~stays).sum())
+                continue
+            for begin in range(0, piece.n_rows, rows):
+                parts = {name: numbers[name][begin : begin + rows] for name in self.columns}
+                if len(parts[self.columns[0]]):  # a table may be a part of a piece
+                    complete, stays = self.of_columns({name: usable_numbers(one, name) for name, one in parts.items()})
+                    yield complete, int((~stays).sum())
 
     def of_table(self, table: Any) -> tuple[CompleteRows, np.ndarray]:
         """The rows that count among those that are not forgotten, and which rows of the table these are."""
-        frame = as_columns(table)
-        columns = read(frame, self.columns)
-        stays = ~forgotten(columns, self.forget, frame.n_rows)
+        return self.of_columns(read(as_columns(table), self.columns))
+
+    def of_columns(self, columns: Mapping[str, Column]) -> tuple[CompleteRows, np.ndarray]:
+        """Likewise, of columns that were read."""
+        n_rows = len(next(iter(columns.values())))
+        stays = ~forgotten(columns, self.forget, n_rows)
         wanted = {name: columns[name] for name in self.names}
         if not stays.all():
             wanted = {name: column.take(stays) for name, column in wanted.items()}
@@ -95,12 +109,23 @@ class LivingPiece:
 
     def blocks(self, piece: Any) -> Iterator[CompleteRows]:
         """The rows that count, at most 8192 at a time."""
-        for complete, _ in self.tables(piece):
-            n = complete.n_rows
-            for start in range(0, n, ROWS_AT_ONCE):
-                which = slice(start, min(start + ROWS_AT_ONCE, n))
-                columns = {name: column.take(which) for name, column in complete.columns.items()}
-                yield CompleteRows(columns, np.ones(which.stop - start, bool), {})
+        for complete, _ in self.tables(piece) if self._is_held(piece) else self._read(piece, ROWS_AT_ONCE):
+            yield from _cut(complete)
+
+    def _is_held(self, piece: Any) -> bool:
+        """Whether its tables are held, or will be; where they are not, its rows are counted as read."""
+        if self.held is None:
+            return False
+        if piece.place in self.held.tables or 8 * piece.n_rows * len(self.names) <= self.held.room:
+            return True
+        self.held.count(piece.n_rows)
+        return False
+
+
+def _cut(complete: CompleteRows) -> Iterator[CompleteRows]:
+    for which in blocks(complete.n_rows):
+        columns = {name: column.take(which) for name, column in complete.columns.items()}
+        yield CompleteRows(columns, np.ones(which.stop - which.start, bool), {})
 
 
 def _packed(column: Column) -> Column:

@@ -1,8 +1,9 @@
-"""What a formula makes of files that come and go: its model in the columns of today, and what it cannot offer."""
+"""What a formula makes of files that come and go: its model in the columns of today, and what needs all rows."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,17 @@ import numpy as np
 from .._linear import SMALLEST_CURVATURE, groups_of, scaled_eigen
 from ..living.cache import ModelFolder
 from ..living.records import Record
+from ..priors.mixtures import MixturePrior
 from ..rows.pieces import CacheAsked
 from ..targets.base import Expansion
+from ..targets.families.energy_functions import OneFunction
+from ..targets.families.likelihood import OnePredictorLikelihood
+from ..targets.families.user import UserFamily
 from .data_summaries import Learned, completed, learned
 from .errors import FormulaError, listed
 from .evaluation import learned_calls
 from .left_side import Response, response_of_levels
+from .living_columns import ModelAsked
 from .living_looks import AllLooks
 from .model import FormulaModel
 from .needed_rows import Read
@@ -23,44 +29,49 @@ from .syntax import label
 from .typical import typical_columns
 
 
-def refuse_what_changes(asked: Read, family: Any, redundant: str) -> None:
-    """Raise for terms whose columns in old rows change when new rows come, and for models without a centre to keep."""
-    calls = [call for term in asked.right.fixed for atom in term for call in learned_calls(atom)]
-    calls += [
-        call for node in (*asked.right.offsets, asked.response, *asked.beside.values()) for call in learned_calls(node)
-    ]
-    way_out = "or open the rows without cache="
-    if asked.right.curves:
-        raise FormulaError(
-            f"{asked.right.curves[0]} needs the range of all rows, so its columns would change in every old file "
-            f"when a new file comes: write columns such as I(x**2), {way_out}."
-        )
-    beside = [name for name in asked.beside if name not in ("weights", "trials")]
-    if asked.right.strata or beside or (family is not None and family.own_intercepts):
-        raise FormulaError(
-            "times to event, censored responses, strata and intercepts of the family are not kept by cache=: "
-            f"{way_out[3:]}."
-        )
+class NeedsAllRows(Exception):
+    """A model whose pieces cannot be kept as sums at a centre; the text says why, as the end of a sentence."""
+
+
+def why_all_rows(asked: Read, how: ModelAsked) -> str | None:
+    """Why sums over old rows cannot be kept for a formula, as the end of a sentence; None where they can."""
+    family, terms = how.family, asked.right
+    calls = [call for term in terms.fixed for atom in term for call in learned_calls(atom)]
+    calls += [call for node in (*terms.offsets, asked.response, *asked.beside.values()) for call in learned_calls(node)]
+    if terms.curves:
+        return f"{terms.curves[0]} needs the range of all rows"
     if calls:
-        raise FormulaError(
-            f"{calls[0]} needs numbers from all rows, so its column would change in every old file when a new file "
-            f"comes: write the numbers yourself, as in I((x - 3) / 2), {way_out}."
-        )
-    if asked.right.groups or asked.others or asked.data_columns or asked.arrays:
-        what = "group effects" if asked.right.groups else "further predictors" if asked.others else "arrays"
-        what = "columns of the data in an energy" if asked.data_columns else what
-        raise FormulaError(
-            f"{what} need all rows in memory, but with a cache tunamh does not read all rows again: leave them "
-            f"out, {way_out}."
-        )
+        return f"{calls[0]} needs numbers from all rows"
+    if terms.strata or [name for name in asked.beside if name not in ("weights", "trials")]:
+        return "times to event, censored responses and strata need all rows"
+    if asked.others or asked.data_columns:
+        return "several predictors need all rows"
     if family is None:
-        raise FormulaError("rows with a cache need a family: set family=, such as tunamh.Logistic().")
-    if redundant != "error":
-        raise FormulaError(f'redundant="keep" and cache= together are not offered: leave columns out, {way_out}.')
+        return "the default family has an unknown scale"
+    if how.redundant != "error":
+        return 'redundant="keep" needs all rows'
+    return _why_of_family(family) or (_SCALES if _with_unknown_scales(how.prior) else None)
+
+
+_SCALES = "the scales of the prior are unknown"
+
+
+def _why_of_family(family: Any) -> str | None:
+    if isinstance(family, OneFunction | UserFamily) or not type(family).__module__.startswith("tunamh."):
+        return f"the functions of {family!r} are your own, and may change"
+    unknown = [name for name in family.parameters if name not in family.known_parameters()]
+    if unknown or family.own_intercepts:
+        named, several = listed(unknown or ["intercepts"]), len(unknown) != 1
+        return f"the {named} of {type(family).__name__} {'are' if several else 'is'} unknown"
     if family.of_classes:
-        raise FormulaError(
-            f"{type(family).__name__} has a predictor for every class, which cache= does not keep: {way_out[3:]}."
-        )
+        return f"{family!r} has a predictor for every class"
+    if isinstance(family, OnePredictorLikelihood) and not family.convex:
+        return f"{family!r} may have several modes"
+    return None
+
+
+def _with_unknown_scales(prior: Any) -> bool:
+    return any(isinstance(one, MixturePrior) for one in (prior.values() if isinstance(prior, Mapping) else [prior]))
 
 
 def model_of(
@@ -79,10 +90,7 @@ def model_of(
     response, y = _response(asked, looks, family)
     side = learned(asked.right, [looks.first(levels)], sum(looks.lengths))
     if any(len(block.factors) > 1 for block in side.gathered):
-        raise FormulaError(
-            "products of factors are not offered with cache=, because new combinations of levels may come every "
-            "day: write the combination as a new column in the files."
-        )
+        raise NeedsAllRows("new combinations of levels of products of factors may come every day")
     common = completed(side, [looks.second()])
     words = {name: list(found) for name, found in common.side.levels.items()}
     if words != known:
@@ -93,7 +101,7 @@ def model_of(
     if model.side.dim == 0:
         raise FormulaError(f"the formula {asked.text!r} has no coefficients: give it an intercept or a term.")
     if "trials" in asked.beside and not (family.of_labels and family.linear_in_label):
-        raise FormulaError(f"trials with cache= are for Logistic(), and {family!r} is another family.")
+        raise NeedsAllRows(f"each trial of {family!r} is a row of its own")
     return model, common, float(y[0])
 
 

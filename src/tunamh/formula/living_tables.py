@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..living.journal import Journal
 from ..living.observations import LivingRows
 from ..living.pieces import PieceId, RowsOfPieces
 from ..living.records import Record
-from ..living.set_up import Night, Settled, look_name
+from ..living.set_up import Night, Settled, look_name, why_not_at_a_centre
 from ..process.stages import announce
 from ..rows.executors import in_order
 from ..rows.passes import with_progress
@@ -27,14 +27,17 @@ from ..targets import GLM
 from ..targets.observations.from_source import Blocks
 from .data_summaries import Learned
 from .errors import FormulaError
-from .living_groups import ModelAsked, OpenedRows, files_told, has_groups, refuse_arrays, regression_of_groups
+from .living_columns import ModelAsked, OpenedRows, files_told, has_groups, refuse_arrays, regression_of_columns
 from .living_looks import AllLooks, Held, LivingPiece, Look, look_at
-from .living_model import design_digest, model_of, refuse_redundant, refuse_what_changes, rows_of_columns
+from .living_model import NeedsAllRows, design_digest, model_of, refuse_redundant, rows_of_columns, why_all_rows
 from .model import FormulaModel
 from .needed_rows import Read, missing_told
 from .parser import parse_expression
 from .priors import prior_of
 from .tables import FormulaRows
+
+_WHY = "all-rows"
+_GROUPS = "groups move by themselves"
 
 
 @dataclass(frozen=True)
@@ -81,42 +84,66 @@ def ids_of(tables: InPieces) -> list[PieceId]:
 def regression_of_living(asked: Read, tables: InPieces, how: ModelAsked) -> GLM | MixedModel:
     """The target of a formula, all set up: what is computed of each piece is in the cache, or is put there."""
     assert tables.cache is not None
-    groups, family, missing = has_groups(asked), how.family, how.missing
-    if groups:
-        refuse_arrays(asked)
-    else:
-        refuse_what_changes(asked, family, how.redundant)
+    refuse_arrays(asked)
+    why = _GROUPS if has_groups(asked) else why_all_rows(asked, how)
     cache = Cache(tables.cache.path)
     with cache.lock():
         cache.begin("\n".join(tables.cache.source))
-        opened = _opened(cache, tables, asked, family, missing)
-        if groups:
-            return regression_of_groups(opened, tables, asked, how)
-        looks, read = _looks(opened, asked, tables.executor)
-        if looks.holes and missing == "error":
-            raise FormulaError(missing_told(looks.holes, looks.lost, sum(looks.lengths) + looks.lost))
-        if not any(looks.lengths):
-            raise FormulaError("every row has a missing value or is forgotten, so no rows remain.")
-        model, common, filler = model_of(opened.folder, looks, asked, family, tables.cache)
-        base = _base(opened, tables, looks, model, common, filler, family, how.prior)
-        found = _settled(opened, base, model, looks, read)
-        if opened.how.held is not None:
-            opened.how.held.end()
-        return found
+        opened = _opened(cache, tables, asked, how)
+        if why is None:
+            why = _why_of_before(opened)
+        if why is None:
+            opened = _holding(opened, tables)
+            try:
+                return _regression_at_a_centre(opened, tables, asked, how)
+            except NeedsAllRows as found:
+                why = str(found)
+                opened.folder.write(_WHY, Record({"why": why}, {}))
+            finally:
+                if opened.how.held is not None:
+                    opened.how.held.end()
+        return regression_of_columns(opened, tables, asked, how, why)
 
 
-def _opened(cache: Cache, tables: InPieces, asked: Read, family: Any, missing: str) -> OpenedRows:
+def _why_of_before(opened: OpenedRows) -> str | None:
+    """What an earlier night found out of the rows, so that no file is looked at for it."""
+    record = opened.folder.read(_WHY)
+    return None if record is None else str(record.words.get("why"))
+
+
+def _regression_at_a_centre(opened: OpenedRows, tables: InPieces, asked: Read, how: ModelAsked) -> GLM:
+    """From sums of every piece; raises `NeedsAllRows` where they cannot be kept."""
+    assert tables.cache is not None
+    looks, read = _looks(opened, asked, tables.executor)
+    if looks.holes and how.missing == "error":
+        raise FormulaError(missing_told(looks.holes, looks.lost, sum(looks.lengths) + looks.lost))
+    if not any(looks.lengths):
+        raise FormulaError("every row has a missing value or is forgotten, so no rows remain.")
+    model, common, filler = model_of(opened.folder, looks, asked, how.family, tables.cache)
+    base = _base(opened, tables, looks, model, common, filler, how.family, how.prior)
+    why = why_not_at_a_centre(base)
+    if why is not None:
+        raise NeedsAllRows(why)
+    return _settled(opened, base, model, looks, read)
+
+
+def _opened(cache: Cache, tables: InPieces, asked: Read, wanted: ModelAsked) -> OpenedRows:
     conditions = [str(rule["where"]) for rule in cache.rules()]
-    one_reading = tables.executor is not None or has_groups(asked)
-    held = None if one_reading else Held(float(tables.memory or 1 << 31) / 2)
-    how = LivingPiece(tuple(asked.names), tuple(parse_expression(text) for text in conditions), held)
+    how = LivingPiece(tuple(asked.names), tuple(parse_expression(text) for text in conditions))
     beside = {name: str(node) for name, node in asked.beside.items()}
-    about: tuple[Any, ...] = (asked.text, repr(family), beside, missing, sorted(tables.names))
+    about: tuple[Any, ...] = (asked.text, repr(wanted.family), beside, wanted.missing, sorted(tables.names))
     if asked.others:
         about = (*about, repr(asked.others))
     folder = cache.model(about)
     folder.begin()
     return OpenedRows(folder, ids_of(tables), how, rules_digest(conditions))
+
+
+def _holding(opened: OpenedRows, tables: InPieces) -> OpenedRows:
+    """Tables are held from a look to the map, so that they are read once; not in workers of an executor."""
+    if tables.executor is not None:
+        return opened
+    return opened._replace(how=replace(opened.how, held=Held(float(tables.memory or 1 << 31) / 2)))
 
 
 def _looks(opened: OpenedRows, asked: Read, executor: Any) -> tuple[AllLooks, int]:
@@ -180,8 +207,6 @@ def _base(
 
 def _without_dropped(model: FormulaModel) -> FormulaModel:
     """Rows with missing values are not there at all, so that no weights of zero take their places."""
-    from dataclasses import replace
-
     return replace(model, dropped=0)
 
 

@@ -13,7 +13,7 @@ from ..rows.table_source import Tables
 from ..targets import GLM
 from ..targets.families.registry import as_family
 from .errors import FormulaError
-from .living_groups import ModelAsked
+from .living_columns import ModelAsked
 from .living_tables import regression_of_living
 from .needed_rows import read_formula, refuse_keep_effects, rows_of
 from .result_names import by_own_names

@@ -176,12 +176,13 @@ def needs_rows_at_hand(asked: Read) -> str | None:
     return "arrays beside a formula" if asked.arrays else None
 
 
-def may_be_held(asked: Read, tables: Tables, as_read: int | None = None) -> bool:
+def may_be_held(asked: Read, tables: Tables, as_read: int | None = None, needed_by: str | None = None) -> bool:
     """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not.
 
-    ``as_read`` are the bytes of the columns of a row; None: a block is read to see.
+    ``as_read`` are the bytes of the columns of a row; None: a block is read to see. ``needed_by`` says what must be
+    held, besides formulas that know no other way.
     """
-    needed_by = needs_rows_at_hand(asked)
+    needed_by = needs_rows_at_hand(asked) or needed_by
     return fits(tables, asked.names, **_sizes(asked), needed_by=needed_by, in_files=False, as_read=as_read)
 
 

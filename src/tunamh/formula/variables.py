@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables.columns import Column, Factor, Numbers, joined, squares
+from ..tables.columns import Column, Factor, Numbers, joined
 from ..tables.frames import Frame, frame_of, frame_of_columns
 from ..tables.levels import read_column
 from ..tables.libraries import LazyTable, RepeatedNames
@@ -89,10 +89,10 @@ def variable(column: Any, name: str) -> Column:
 
 def usable_numbers(given: np.ndarray, name: str) -> Numbers:
     """Numbers of a column in double precision, none of them infinite or too large."""
-    values = np.asarray(given, dtype=np.float64)
-    if not squares(values) <= LARGEST:  # false for NaN
-        _refuse_unusable(name, values)
-    return Numbers(values)
+    found = Numbers(np.asarray(given, dtype=np.float64))
+    if not found.squares <= LARGEST:  # false for NaN
+        _refuse_unusable(name, found.values)
+    return found
 
 
 def _refuse_written_alike(name: str, levels: tuple[str, ...]) -> None:

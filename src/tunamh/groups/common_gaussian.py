@@ -43,12 +43,8 @@ def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> La
         _add_scales(marginal, priors, f, scales, hessian, gradient)
     if one.known is not None and m:
         hessian, gradient = _tied(hessian, gradient, priors.tau_at, priors.tau(centre.at.common))
-    root, alone = _root(hessian), len(rows.groupings) == 1  # beside other factors the table would follow these
-    table = (
-        scale_law(marginal, scales, float(np.linalg.norm(root[p])))
-        if one.scales and alone and one.df == 0
-        else no_table(p)
-    )
+    root = _root(hessian)
+    table = scale_law(marginal, scales, float(np.linalg.norm(root[p]))) if one.scales and one.df == 0 else no_table(p)
     return Law(root, gradient, marginal.common_hessian, table)
 
 

@@ -22,10 +22,18 @@ from ..acceptance.grouped import CUBIC_PLACE
 from ..compiled import helper
 from ..compiled.triangular import back, cholesky, norm, solve
 from ..compiled.vector import copy_into
-from ..compiled.windows import window
+from ..compiled.windows import flat, window
 from .kernel_common import effects_of
 from .layout import RADII, RUNGS, factor_of
-from .one_effect import centred_single, cubics_single, distances_single, follow_single, leans_single, stand_single
+from .one_effect import (
+    centred_single,
+    cubics_single,
+    distances_single,
+    follow_single,
+    leans_single,
+    slopes_single,
+    stand_single,
+)
 from .related import follow_related, stand_related
 
 _STRETCH = 512  # groups at once: what is added up stays in the nearest cache
@@ -309,6 +317,9 @@ def displacements(state, common, hyper, out):
 @helper
 def slopes_given_others(factor, moved, kappa):
     """``kappa``, the groups' slopes, other factors being displaced by ``moved``."""
+    if factor.n_effects == 1 and factor.most_effects == 1:
+        slopes_single(factor, flat(moved), kappa[0])
+        return
     q, gradient, start = factor.n_effects, factor.gradient, factor.partner_start
     partner, shared = factor.partner, factor.cross_curvature
     for g in range(factor.groups):
@@ -322,15 +333,19 @@ def slopes_given_others(factor, moved, kappa):
 
 
 @helper
-def displaced_by_others(factor, lengths, away):
+def displaced_by_others(factor, factors, lengths, away):
     """The most that other factors displace a cell's rows; ``lengths`` is the most that each group moves a predictor."""
     start, neighbour, of_factor = factor.neighbour_start, factor.neighbour, factor.neighbour_factor
     for c in range(factor.n_cells):
-        largest, which, total = 0.0, -1.0, 0.0
-        for k in range(int(start[c]), int(start[c + 1])):
-            if of_factor[k] != which:  # factor by factor: a row has one level of each
-                which = of_factor[k]
-                total += largest
-                largest = 0.0
-            largest = max(largest, lengths[int(neighbour[k])])
+        first, end = int(start[c]), int(start[c + 1])
+        largest, total = 0.0, 0.0
+        if factors == 2:
+            for k in range(first, end):
+                largest = max(largest, lengths[int(neighbour[k])])
+        else:
+            for k in range(first, end):
+                if k > first and of_factor[k] != of_factor[k - 1]:  # a row has one level of each factor
+                    total += largest
+                    largest = 0.0
+                largest = max(largest, lengths[int(neighbour[k])])
         away[c] = total + largest

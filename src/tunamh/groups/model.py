@@ -226,11 +226,21 @@ class MixedModel(GroupedParameters):
         return learned_law(self._by_laplace)
 
     @cached_property
+    def joint(self) -> np.ndarray | None:
+        """Return the numbers of the moves of all factors together; None if sweeps do without these moves.
+
+        Section 5q of docs/spec-groups.md has the moves. They are used for few rows in thin groups of several factors.
+        """
+        from .joint_law import joint_law  # which makes sweeps of such models
+
+        return joint_law(self)
+
+    @cached_property
     def _by_laplace(self) -> Self:
         """The same model, its common parameters and scales drawn from the Laplace law."""
         if self.scaled_prior:
-            return self._with(learned=None, laplace_centre=self.laplace_centre, wide_prior=self.wide_prior)
-        return self._with(learned=None, laplace_centre=self.laplace_centre)
+            return self._with(learned=None, joint=None, laplace_centre=self.laplace_centre, wide_prior=self.wide_prior)
+        return self._with(learned=None, joint=None, laplace_centre=self.laplace_centre)
 
     @property
     def centre(self) -> Centre:

@@ -32,6 +32,7 @@ _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
 _SHARED_ALONE = 0.3  # share of walks of one number that all rows share, where there is one that is known badly
 _IN_SHARES = 0.7  # share of proposals in the coordinate of a share, where its logit is known badly
 _TIMES = 4  # moves of (A) in a sweep there
+_THIN, _MANY, _TIMES_OF_THIN = 30.0, 1000, 2  # rows of a group, on average, and groups of a factor; moves of (A) there
 _NARROWEST, _WIDEST = -1.5, 2.5  # logarithms of their lengths, in standard deviations of the Gaussian law
 
 
@@ -66,12 +67,14 @@ def _is_wide(factor):
 def times_common(factor, common):
     """How often (A) is made in a sweep: more than once where a number that all rows share is known badly.
 
-    Such data are few, and the Gaussian law is far off (a share of zeros near zero, cutpoints of 72 rows).
+    Such data are few, and the Gaussian law is far off (a share of zeros near zero, cutpoints of 72 rows). Also more
+    than once for many thin groups beside other factors: the preparation of a factor's turn costs as much as (A) there.
     """
     for k in range(common.shared_at, common.p):
         if _width(factor, k) > WIDE:
             return _TIMES
-    return 1
+    thin = common.factors > 1 and factor.groups >= _MANY and factor.n_rows < _THIN * factor.groups
+    return _TIMES_OF_THIN if thin else 1
 
 
 @helper

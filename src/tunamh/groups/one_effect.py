@@ -142,6 +142,42 @@ def energy_single(factor, Q, kappa, eps):
     return energy
 
 
+@helper
+def away_single(factor, Q, kappa, away):
+    """``free (P^-1 (H v^ - kappa) - v^)``, where the quadratic with a prior precision ``Q`` is lowest."""
+    H, mode, free = flat(factor.convex), flat(factor.mode), factor.free
+    for g in range(factor.groups):
+        away[g] = free[g] * ((H[g] * mode[g] - kappa[g]) / (H[g] + Q) - mode[g])
+
+
+@helper(fastmath=REASSOCIATE)
+def lowest_single(factor, Q, kappa):
+    """The least of the groups' quadratics and of their effects' prior, of precision ``Q``."""
+    H, mode, free = flat(factor.convex), flat(factor.mode), factor.free
+    energy = 0.0
+    for g in range(factor.groups):
+        v = (H[g] * mode[g] - kappa[g]) / (H[g] + Q)
+        d = v - mode[g]
+        energy += free[g] * (kappa[g] * d + 0.5 * (H[g] * d * d + Q * v * v))
+    return energy
+
+
+@helper(fastmath=REASSOCIATE)
+def slopes_single(factor, moved, kappa):
+    """``kappa``, the groups' slopes, all other factors having one effect, displaced by ``moved``."""
+    start, partner, shared, gradient = (
+        factor.partner_start,
+        factor.partner,
+        flat(factor.cross_curvature),
+        flat(factor.gradient),
+    )
+    for g in range(factor.groups):
+        total = gradient[g]
+        for k in range(int(start[g]), int(start[g + 1])):
+            total += shared[k] * moved[int(partner[k])]
+        kappa[g] = total
+
+
 @helper(fastmath=REASSOCIATE)
 def squares_single(factor, state):
     effects, total = effects_of(factor, state), 0.0

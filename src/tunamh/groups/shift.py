@@ -21,7 +21,7 @@ from ..compiled.triangular import back, norm, solve
 from ..compiled.vector import copy_into, dot
 from ..compiled.windows import window
 from .conditionals import closed_energy, log_volume, place
-from .one_effect import energy_single, push_single
+from .one_effect import away_single, energy_single, lowest_single, push_single
 from .related import add_related
 
 
@@ -129,22 +129,21 @@ def fill_shift(turn, eps, gradient, shift):
 
 
 @helper
-def fill_learned_shift(turn, shift):
-    """The standardised mean of a law that was learned (`.learned_law`): it follows other factors, and not ``eps``.
+def _follow_others_single(factor, kappa, away, of_scales):
+    """`_follow_others` of groups of one effect."""
+    away_single(factor, factor.centre_precision[0, 0], kappa, away)
+    sides, steps = factor.side_precisions, factor.steps
+    for k in range(of_scales.size):
+        above = lowest_single(factor, sides[k, 0, 0, 0], kappa)
+        of_scales[k] += (above - lowest_single(factor, sides[k, 1, 0, 0], kappa)) / (2.0 * steps[k])
 
-    Other factors add ``-L' J0``, with ``J0`` the gradient at the centre of the quadratic, effects integrated out.
-    """
-    factor, kappa, slope = turn.factor, turn.kappa, turn.slope
-    p, q, n = factor.p, factor.n_effects, shift.size
-    copy_into(shift, factor.offset)
-    if turn.common.factors == 1:
-        return
-    gradient, prior, root, steps = np.empty(n), factor.prior_gradient, factor.root, factor.steps
-    for j in range(n):
-        gradient[j] = prior[j] + (slope[j] if j < p else 0.0)
-    C, mean, cross, modes, free = np.empty((q, q)), np.empty(q), factor.cross, factor.mode, factor.free
-    away = np.zeros((q, factor.groups))
-    for v in range(-1, 2 * (n - p)):
+
+@helper
+def _follow_others(factor, kappa, away, of_scales):
+    """With effects integrated out of the quadratic: where they are from the mode, and slopes in the scales."""
+    q, modes, free, steps = factor.n_effects, factor.mode, factor.free, factor.steps
+    C, mean = np.empty((q, q)), np.empty(q)
+    for v in range(-1, 2 * of_scales.size):
         side = v % 2
         Q = factor.centre_precision if v < 0 else factor.side_precisions[v // 2, side]
         energy = 0.0
@@ -163,7 +162,29 @@ def fill_learned_shift(turn, shift):
                 for c in range(q):
                     energy += 0.5 * (d * H[a, c] * (mean[c] - mode[c]) + mean[a] * Q[a, c] * mean[c])
         if v >= 0:
-            gradient[p + v // 2] += (1.0 if side == 0 else -1.0) * energy / (2.0 * steps[v // 2])
+            of_scales[v // 2] += (1.0 if side == 0 else -1.0) * energy / (2.0 * steps[v // 2])
+
+
+@helper
+def fill_learned_shift(turn, shift):
+    """The standardised mean of a law that was learned (`.learned_law`): it follows other factors, and not ``eps``.
+
+    Other factors add ``-L' J0``, with ``J0`` the gradient at the centre of the quadratic, effects integrated out.
+    """
+    factor, kappa, slope = turn.factor, turn.kappa, turn.slope
+    p, q, n = factor.p, factor.n_effects, shift.size
+    copy_into(shift, factor.offset)
+    if turn.common.factors == 1:
+        return
+    gradient, prior, root = np.empty(n), factor.prior_gradient, factor.root
+    for j in range(n):
+        gradient[j] = prior[j] + (slope[j] if j < p else 0.0)
+    away, of_scales = np.zeros((q, factor.groups)), window(gradient, p, n - p)
+    if q == 1:
+        _follow_others_single(factor, kappa[0], away[0], of_scales)
+    else:
+        _follow_others(factor, kappa, away, of_scales)
+    cross = factor.cross
     for a in range(q):
         for j in range(p):
             gradient[j] += dot(cross[a, j], away[a])

@@ -28,6 +28,7 @@ from .kernel_common import FactorTurn, draw_weights, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
 from .move_common import move_common, propose_common, times_common
 from .move_effects import move_effects
+from .move_jointly import ready_jointly
 from .move_means import move_means
 from .move_scales import move_scales
 from .move_together import move_together
@@ -126,7 +127,7 @@ def _sweep(rng, place, model, stream, own, work, statistics):
         if common.factors > 1:
             displacements(state, common, hyper, moved)
             _lengths_of(common, moved, hyper, lengths)
-            displaced_by_others(factor, lengths, away)
+            displaced_by_others(factor, common.factors, lengths, away)
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
         times = 0 if alone else times_common(factor, common)
@@ -213,6 +214,14 @@ class Sweep(Kernel):
         return move_common, propose_common, move_effects, _sweep, move_means, move_scales
 
     def bind(self, target: Any) -> ReadyKernel:
+        """The sweep; behind it moves of all factors together, where these were learned (`.joint_law`)."""
+        own = self.alone(target)
+        return (
+            own if target.joint is None else own.with_turns([own, ready_jointly(target.joint, target.prior_of_common)])
+        )
+
+    def alone(self, target: Any) -> ReadyKernel:
+        """The sweep and nothing else."""
         prior = target.prior_of_common
         return ReadyKernel(
             _sweep,

@@ -27,6 +27,9 @@ class Centre(NamedTuple):
     radii: np.ndarray
     rows: int
     date: str
+    mean: np.ndarray
+    """The Gaussian's mean of then, by which a drift is seen."""
+
     frame: Frame | None = None
 
     @classmethod
@@ -39,12 +42,13 @@ class Centre(NamedTuple):
         *,
         rows: int,
         date: str,
+        mean: np.ndarray,
         frame: Frame | None,
     ) -> Centre:
         parts = [point, factor, radii] + ([] if frame is None else [frame.columns])
         text = repr(names).encode() + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
         name = hashlib.blake2b(text, digest_size=8).hexdigest()
-        return cls(name, tuple(names), point, factor, radii, rows, date, frame)
+        return cls(name, tuple(names), point, factor, radii, rows, date, mean, frame)
 
     @property
     def rows_at(self) -> RowsAt:
@@ -63,15 +67,15 @@ class Centre(NamedTuple):
         old, new = np.flatnonzero(at >= 0), np.flatnonzero(at < 0)
         if self.frame is not None and len(old) < len(self.names):
             return None
-        point = np.zeros(len(names))
-        point[old] = self.point[at[old]]
+        point, mean = np.zeros(len(names)), np.zeros(len(names))
+        point[old], mean[old] = self.point[at[old]], self.mean[at[old]]
         covariance = np.diag(np.square(np.where(at < 0, widths, 0.0)))
         covariance[np.ix_(old, old)] = (self.factor @ self.factor.T)[np.ix_(at[old], at[old])]
         frame = None if self.frame is None else _wider(self.frame, at, old, new)
         factor = (
             self._factor_on(at, old, new, widths) if len(old) == len(self.names) else np.linalg.cholesky(covariance)
         )
-        return self._replace(names=tuple(names), point=point, factor=factor, frame=frame)
+        return self._replace(names=tuple(names), point=point, factor=factor, mean=mean, frame=frame)
 
     def _factor_on(self, at: np.ndarray, old: np.ndarray, new: np.ndarray, widths: np.ndarray) -> np.ndarray:
         """No column went: the factor itself, with a block for the new ones, loses no digits."""
@@ -81,7 +85,7 @@ class Centre(NamedTuple):
         return factor
 
     def as_record(self) -> Record:
-        arrays = {"point": self.point, "factor": self.factor, "radii": self.radii}
+        arrays = {"point": self.point, "factor": self.factor, "radii": self.radii, "mean": self.mean}
         if self.frame is not None:
             arrays |= {"frame": self.frame.columns, "frame_inverse": self.frame.inverse}
         words = {"name": self.name, "names": list(self.names), "rows": self.rows, "date": self.date}
@@ -92,7 +96,8 @@ class Centre(NamedTuple):
         words, arrays = record
         frame = Frame(arrays["frame"], arrays["frame_inverse"]) if "frame" in arrays else None
         numbers = arrays["point"], arrays["factor"], arrays["radii"]
-        return cls(words["name"], tuple(words["names"]), *numbers, int(words["rows"]), words["date"], frame)
+        about = int(words["rows"]), words["date"], arrays["mean"]
+        return cls(words["name"], tuple(words["names"]), *numbers, *about, frame)
 
 
 def _wider(frame: Frame, at: np.ndarray, old: np.ndarray, new: np.ndarray) -> Frame:

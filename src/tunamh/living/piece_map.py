@@ -11,18 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._linear import Frame
+from ..compiled import helper
 from ..errors import BoundViolation, NonFiniteEnergy
 from ..rows.packing import ROW, Packing, packed_rows, weight_of
 from ..rows.servings import by_cumulated
-from ..rows.source import Rows
+from ..rows.source import Rows, rows_at
 from ..targets.expansion.bounds import second_order
 from ..targets.expansion.kept import RowsAt
 from ..targets.expansion.one_predictor import RowSums
 from ..targets.layouts import RUNGS
+from ..targets.observations.from_source import Blocks, Places
 from .records import Record
 
 ARRAYS = {"numbers": 1, "gradient": 1, "hessian": 2, "factors": 1, "thirds": 1, "rows": 2, "places": 1}
@@ -35,7 +38,7 @@ _ROUNDING = 1e-9
 class PieceMap:
     """Of the rows of a piece, block by block, the record that is kept of it; ``entries`` rows are kept."""
 
-    blocks: Callable[[Rows], Rows]
+    blocks: Blocks
     check: Callable[[np.ndarray], None]
     packing: Packing
     frame: Frame | None
@@ -45,36 +48,39 @@ class PieceMap:
         return self.packing.fill.at  # type: ignore[attr-defined]
 
     def __call__(self, given: Iterable[Rows], entries: int, seed: tuple[int, ...], names: list[str]) -> Record:
-        rng = np.random.default_rng(seed)
-        d, width = len(self.at.centre), packed_rows(0, self.packing.columns).shape[1]
+        rng, d = np.random.default_rng(seed), len(self.at.centre)
         of_rows = RowSums(np.ones(RUNGS + 1), 0.0, 0.0, np.zeros(d))
         energy, gradient, hessian = 0.0, np.zeros(d), np.zeros((d, d))
-        kept, places = np.zeros((entries, width)), np.zeros(entries, np.int64)
+        kept, places = Places(entries, self.blocks), np.zeros(entries, np.int64)
         n_rows, weight, total, squares = 0, 0.0, 0.0, 0.0
-        column = ROW.places(width=self.packing.y_column).bound
-        for block in map(self._checked, given):
+        for rows in given:
+            block = self._checked(rows)
             weights = weight_of(block, self.packing.temper)
             more = self.packing.fill.terms.expansion(block.X, self.at.centre, block.y, weights, self.frame)  # type: ignore[attr-defined]
             energy, gradient, hessian = energy + more[0], gradient + more[1], hessian + more[2]
-            _, packed, said = self.packing.made(block)
-            of_rows, c = of_rows.joined(said), packed[:, column]
-            self._audit(block, packed, c, rng)
+            numbers = np.empty((self.packing.columns, len(block.y)))  # features and responses are not asked for
+            of_rows = of_rows.joined(self.packing.fill(numbers.T, block))
+            columns = self.packing.fill.terms.columns(numbers.T, self.packing.y_column)  # type: ignore[attr-defined]
+            self._audit(block, weights, columns, rng)
+            c = columns.bound
             of_block = float(np.sum(c))
             total, squares = total + of_block, squares + float(np.dot(c, c))
             if of_block > 0:
                 here = rng.choice(entries, rng.binomial(entries, min(of_block / total, 1.0)), replace=False)
                 chosen = by_cumulated(c, rng.random(len(here)))
-                kept[here], places[here] = packed[chosen], block.start + chosen
+                kept.put(here, _some(rows, block, chosen))
+                places[here] = block.start + chosen
             n_rows, weight = n_rows + len(block.y), weight + float(weights.sum()) / self.packing.temper
         if not np.isfinite([energy, total]).all():
             raise NonFiniteEnergy("the sum of the energies or of the bounds of these rows is not finite.")
+        none = np.empty((0, packed_rows(0, self.packing.columns).shape[1]))
         arrays = {
             "numbers": np.array([energy, of_rows.leverage, of_rows.longest, n_rows, weight, total, squares]),
             "gradient": gradient,
             "hessian": hessian,
             "factors": of_rows.factors,
             "thirds": of_rows.thirds @ self.at.inverse,
-            "rows": kept if total > 0 else kept[:0],
+            "rows": self.packing.rows(kept.observed(None).rows()) if total > 0 else none,
             "places": places if total > 0 else places[:0],
         }
         return Record({"names": names}, arrays)
@@ -90,35 +96,60 @@ class PieceMap:
             raise ValueError(f"weights must not be negative, but row {rows.start + row} has {rows.weights[row]:g}.")
         return rows
 
-    def _audit(self, block: Rows, packed: np.ndarray, c: np.ndarray, rng: np.random.Generator) -> None:
+    def _audit(self, block: Rows, weights: np.ndarray, columns: Any, rng: np.random.Generator) -> None:
         """Hold every row against its bound at two draws from the Gaussian, within the first radius."""
         at, terms = self.at, self.packing.fill.terms  # type: ignore[attr-defined]
         z = rng.standard_normal((2, len(at.centre)))
         z *= np.minimum(1.0, at.ladder.radii[0] / np.maximum(np.linalg.norm(z, axis=1), 1e-300))[:, None]
-        columns = terms.columns(packed, self.packing.y_column)
-        weights, (before, after) = weight_of(block, self.packing.temper), block.X.matvecs(at.centre + z @ at.factor.T)
+        before, after = block.X.matvecs(at.centre + z @ at.factor.T)
         energies = [terms.energies(eta, block.y) for eta in (before, after)]
-        rise = energies[1] - energies[0] - (after - before) * columns.slope
-        rise -= 0.5 * (after - before) * (after + before - 2 * columns.eta) * columns.curvature
-        if not np.isfinite(rise).all():
-            row = block.start + int(np.argmax(~np.isfinite(rise)))
-            raise NonFiniteEnergy(f"row {row} has an energy near the centre that is not finite.", row=row)
         p, w = z[1] - z[0], z[1] + z[0]
-        bound = c * second_order(float(p @ p), float(w @ w), float(p @ w))
-        away = np.abs(before - columns.eta) + np.abs(after - columns.eta)
-        size = np.abs(energies[0]) + np.abs(energies[1]) + 1.0 + away * (np.abs(columns.slope) + 1.0)
-        size += (1.0 + np.abs(columns.eta)) * away * np.abs(columns.curvature)
-        wrong = weights * np.abs(rise) > bound + _ROUNDING * weights * size
-        if wrong.any():
-            k = int(np.argmax(wrong))
-            found, allowed = float(weights[k] * rise[k]), float(bound[k])
-            raise BoundViolation(
-                block.start + k, abs(found) / max(allowed, 1e-300), rise=found, bound=allowed, own_bounds=False
-            )
+        distance = second_order(float(p @ p), float(w @ w), float(p @ w))
+        centre = columns.eta, columns.slope, columns.curvature
+        row, rise = _first_wrong((before, after), tuple(energies), centre, weights, columns.bound, distance)
+        if row < 0:
+            return
+        if not np.isfinite(rise):
+            row += block.start
+            raise NonFiniteEnergy(f"row {row} has an energy near the centre that is not finite.", row=row)
+        found, allowed = float(weights[row] * rise), float(columns.bound[row] * distance)
+        raise BoundViolation(
+            block.start + row, abs(found) / max(allowed, 1e-300), rise=found, bound=allowed, own_bounds=False
+        )
+
+
+@helper
+def _first_wrong(points, energies, centre, weights, c, distance):
+    """The first row whose remainder rises by more than its bound, rounding aside, and by how much; -1 if there is none.
+
+    ``points`` are the predictors at both points, ``energies`` the rows' energies there, and ``centre`` the predictors,
+    slopes and curvatures at the centre. A row whose rise is not finite comes before all others.
+    """
+    (before, after), (energy_before, energy_after) = points, energies
+    eta, slope, curvature = centre
+    first, by_how_much = -1, 0.0
+    for i in range(before.size):
+        rise = energy_after[i] - energy_before[i] - (after[i] - before[i]) * slope[i]
+        rise -= 0.5 * (after[i] - before[i]) * (after[i] + before[i] - 2.0 * eta[i]) * curvature[i]
+        if not np.isfinite(rise):
+            return i, rise
+        away = abs(before[i] - eta[i]) + abs(after[i] - eta[i])
+        size = abs(energy_before[i]) + abs(energy_after[i]) + 1.0 + away * (abs(slope[i]) + 1.0)
+        size += (1.0 + abs(eta[i])) * away * abs(curvature[i])
+        if first < 0 and weights[i] * abs(rise) > c[i] * distance + _ROUNDING * weights[i] * size:
+            first, by_how_much = i, rise
+    return first, by_how_much
+
+
+def _some(given: Rows, block: Rows, which: np.ndarray) -> Rows:
+    """Some rows of a block, with the features as they were given."""
+    beside = (block.weights, given.offset)
+    weights, offset = (None if values is None else np.asarray(values, dtype=np.float64)[which] for values in beside)
+    return Rows(0, rows_at(given.X, which), block.y[which], weights, offset)
 
 
 def drawn_rows(
-    blocks: Callable[[Rows], Rows], packing: Packing, given: Iterable[Rows], uniforms: np.ndarray
+    blocks: Blocks, packing: Packing, given: Iterable[Rows], uniforms: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """More rows of a piece by the same law, packed, and their places in it: one reading."""
     packed = np.concatenate([packing.rows(blocks(rows)) for rows in given])

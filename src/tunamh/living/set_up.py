@@ -14,14 +14,24 @@ from ..process.stages import announce
 from ..rows.executors import in_order
 from ..rows.packing import ROW, Packing, packed_rows
 from ..rows.passes import with_progress
-from ..targets.expansion.foreseen import ROWS_OF_A_PIECE, TIMES, foreseen_rows, why_move, why_move_in_files
+from ..targets.expansion.foreseen import (
+    ROWS_OF_A_PIECE,
+    TIMES,
+    Samples,
+    foreseen_rows,
+    fresh_total,
+    why_move,
+    why_move_in_files,
+)
 from ..targets.expansion.kept import Filled, KeptExpansion, kept_expansion, kept_target
 from ..targets.expansion.one_predictor import OnePredictor, ladder_of
 from ..targets.expansion.taylor import TaylorTarget
 from ..targets.glm import GLM
+from ..targets.layouts import Trust
 from ..targets.search.newton import Mode, look
 from .cache import ModelFolder
 from .centre import Centre
+from .drift import ahead, travel, wide_radii
 from .kept_rows import KeptRows
 from .observations import LivingRows
 from .piece_map import PieceMap, drawn_rows
@@ -134,8 +144,8 @@ class Night:
 
     def settled(self) -> Settled:
         """All pieces mapped at a centre that is cheap, old or new, and what follows from their sums."""
-        refuse_other_models(self.base)
         centre, moved = self._centre_of_before(), None
+        first = centre is None
         if centre is None:
             centre, moved = self.first_centre(), "it is the first one"
         else:
@@ -147,20 +157,16 @@ class Night:
             sums = joined(pieces)
             expanded = kept_target(self.base, centre.rows_at, sums, self.kept_rows(centre, pieces))
             self._refuse_flat(expanded)
-            now, fresh = foreseen_rows(
-                expanded,
-                [(piece.total, piece.rows) for piece in pieces],
-                centre.factor,
-                self.base.observations.design.numbers,
-            )
-            why = why_move(now, fresh, sums.n_rows, centre.rows)
-            if moved is None:
-                supply = sum(len(piece.rows) for piece in pieces)
-                why = why_move_in_files(now, fresh, sums.n_rows, centre.rows, supply)
+            seen = [(piece.total, piece.rows) for piece in pieces]
+            now, fresh = foreseen_rows(expanded, seen, centre.factor, self.base.observations.design.numbers)
+            supply = sum(len(piece.rows) for piece in pieces)
+            why = why_move_in_files(now, fresh, sums.n_rows, centre.rows, supply)
+            if first:
+                why = why_move(now, fresh, sums.n_rows, centre.rows)
             if why is None or tried == _MOST_CENTRES - 1:
                 break
             moved = moved or why
-            centre = self.moved(expanded, centre)
+            centre = self.moved(expanded, centre, seen, sums.of_rows.factors)
             self._found.clear()
         self.folder.write(self._centre_file, centre.as_record())
         keep = {map_name(one, self.rules, self.design, centre) for one in self.ids}
@@ -195,19 +201,22 @@ class Night:
         some = np.sort(order[:enough]).tolist()
         source = self.source.some([k for k in some if self.lengths[k] > 0])
         observations: Any = self.base.observations
-        sample = LivingRows(source, observations._blocks, None).take(np.arange(source.n_rows))
+        index = np.arange(source.n_rows)
+        if len(index) > TIMES * _ROWS_FOR_A_CENTRE:
+            index = np.sort(np.random.default_rng(1).choice(index, _ROWS_FOR_A_CENTRE, replace=False))
+        sample = LivingRows(source, observations._blocks, None).take(index)
         self.rows_read += source.rows_read
-        first = self.base.on_observations(sample.weighted_up(self.n_rows / source.n_rows))
+        first = self.base.on_observations(sample.weighted_up(self.n_rows / sample.n_rows))
         mode = first.modes[0]
         if not mode.found or not mode.posterior.metric().positive_definite:
             raise NotApplicable(
                 "no mode was found, so there is no centre for the expansion: set a prior, or open the rows "
                 "without cache=."
             )
-        if self.n_rows > TIMES * source.n_rows:
+        if self.n_rows > TIMES * sample.n_rows:
             point, factor = self._stepped(first, mode)
             return self._new_centre(point, factor, self.n_rows, first.columns.frame)
-        return self._new_centre(mode.point, mode.posterior.metric().factor, source.n_rows, first.columns.frame)
+        return self._new_centre(mode.point, mode.posterior.metric().factor, sample.n_rows, first.columns.frame)
 
     def _stepped(self, sample: GLM, mode: Mode) -> tuple[np.ndarray, np.ndarray]:
         """Where a Newton step over all rows leads from the mode of a sample, and the metric of all rows."""
@@ -218,13 +227,21 @@ class Night:
             return mode.point, mode.posterior.metric().factor
         return mode.point - metric.factor @ (metric.factor.T @ posterior.gradient), metric.factor
 
-    def moved(self, expanded: TaylorTarget, centre: Centre) -> Centre:
-        """A fresh centre: the Gaussian's mean, and its metric."""
-        return self._new_centre(expanded.reference, expanded.metric.factor, self.n_rows, centre.frame)
+    def moved(self, expanded: TaylorTarget, centre: Centre, seen: Samples, factors: np.ndarray) -> Centre:
+        """A fresh centre: the Gaussian's mean or, where that drifts, a point ahead of it; and the Gaussian's metric."""
+        mean, metric = expanded.reference, expanded.metric
+        way = travel(centre, mean, metric.inverse, self.n_rows)
+        if way.any():
+            total = fresh_total(expanded, seen, centre.factor, self.base.observations.design.numbers)
+            kept = sum(entries_of(length, self.n_rows) for length in self.lengths)
+            way = ahead(way, total, self.n_rows, kept, Trust(tuple(centre.radii**2), tuple(factors)))
+        return self._new_centre(mean, metric.factor, self.n_rows, centre.frame, way)
 
-    def _new_centre(self, point: np.ndarray, factor: np.ndarray, rows: int, frame: Any) -> Centre:
+    def _new_centre(self, mean: np.ndarray, factor: np.ndarray, rows: int, frame: Any, way: Any = None) -> Centre:
         radii = ladder_of(self.base.dim, local=self.base.terms.local()).radii
-        return Centre.at(list(self.base.names), point, factor, radii, rows=rows, date=self.date, frame=frame)
+        radii = wide_radii(radii, self.base.dim, self.n_rows)
+        names, point = list(self.base.names), mean if way is None else mean + factor @ way
+        return Centre.at(names, point, factor, radii, rows=rows, date=self.date, mean=mean, frame=frame)
 
     # -------------------------------------------------------------------------------------------------- the pieces
 
@@ -297,27 +314,16 @@ def centre_on(record: Record | None, names: list[str], widths: np.ndarray) -> Ce
         return None
 
 
-def refuse_other_models(base: GLM) -> None:
-    """Raise for a regression whose pieces cannot be kept at a centre."""
-    reason = None
+def why_not_at_a_centre(base: GLM) -> str | None:
+    """Why the pieces of a regression cannot be kept as sums at a centre, as the end of a sentence; None: they can."""
     if base.coefficient_prior.mixture is not None:
-        raise NotApplicable(
-            "cache= and priors with unknown scales (Ridge, Grouped, Horseshoe) together are not offered, since these "
-            "scales need a pass over all rows: give a prior whose scale is known, such as "
-            'prior={"carrier": tunamh.Normal(scale=0.5)}, or open the rows without cache=.'
-        )
+        return "the scales of the prior are unknown"
     if not isinstance(base.terms, OnePredictor):
-        reason = "has several predictors"
-    elif base.row_layout.form is not None or base.observations is not base.user_rows:
-        reason = "has an unknown scale or shape, whose coordinates are chosen by the rows of all files"
-    elif not base.convex:
-        reason = "may have several modes, and the search for them would need all rows every night"
-    elif base.own_bounds:
-        reason = "is your own, and a cache cannot tell when its functions change"
-    elif base.terms.known_order is not None and base.terms.known_order < 2:
-        reason = "has no expansion of second order"
-    if reason is not None:
-        raise NotApplicable(
-            f"cache= keeps numbers that tunamh computes once from each file, but {base.user_family!r} {reason}. Open "
-            "the rows without cache=, or take a family such as Logistic(), Poisson() or Gaussian(scale=1.5)."
-        )
+        return f"{base.user_family!r} has several predictors"
+    if base.row_layout.form is not None or base.observations is not base.user_rows:
+        return f"{base.user_family!r} has an unknown scale or shape"
+    if not base.convex:
+        return f"{base.user_family!r} may have several modes"
+    if base.terms.known_order is not None and base.terms.known_order < 2:
+        return f"{base.user_family!r} has no expansion of second order"
+    return None

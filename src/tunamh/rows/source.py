@@ -68,6 +68,14 @@ class Rows(NamedTuple):
     entry: np.ndarray | None = None
 
 
+def rows_at(X: Any, which: np.ndarray) -> Any:
+    """Some rows of the features of a block."""
+    if not isinstance(X, Factored):
+        return np.asarray(X)[which]
+    values = None if X.values is None else np.asarray(X.values)[which]
+    return Factored(np.asarray(X.numbers)[which], np.asarray(X.positions)[which], X.dim, values)
+
+
 @runtime_checkable
 class Source(Protocol):
     """A source of rows that are read block by block. Every time it is read, it must return the same rows.

@@ -140,6 +140,14 @@ def _joint(target: Target, test: Any, proposal: Any, why: str) -> Choice:
 def _for_regression(target: ExaminedTarget, frames: int) -> Choice:
     if offers(target, Kept) and target.kept is not None:
         return _for_kept(target)
+    chosen = _for_rows(target, frames + 1)
+    if offers(target, Kept) and target.set_up_told is not None:
+        return chosen._replace(why=f"{target.set_up_told}; {chosen.why}")
+    return chosen
+
+
+def _for_rows(target: ExaminedTarget, frames: int) -> Choice:
+    """From rows of which nothing is known yet."""
     refuse_equal_responses(target)
     _refuse_improper_columns(target)
     mode = target.modes[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import compress
 
 import numpy as np
@@ -31,6 +32,11 @@ class Numbers:
     def __len__(self) -> int:
         return len(self.values)
 
+    @cached_property
+    def squares(self) -> float:
+        """The sum of squares, or that of more rows of which these are a part; NaN where a number of these is."""
+        return squares(self.values)
+
     @property
     def missing(self) -> np.ndarray:
         return np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self), bool)
@@ -40,11 +46,15 @@ class Numbers:
         """Whether a value is missing."""
         if self.values.dtype.kind != "f" or self.values.ndim != 1:
             return bool(self.missing.any())
-        return bool(np.isnan(squares(self.values)))
+        return bool(np.isnan(self.squares))
 
     def take(self, which: slice | np.ndarray) -> Numbers:
         """Some rows: a slice, a mask or their numbers."""
-        return Numbers(self.values[which], None if self.nulls is None else self.nulls[which])
+        found = Numbers(self.values[which], None if self.nulls is None else self.nulls[which])
+        known = vars(self).get("squares", np.nan)
+        if isinstance(which, slice) and np.isfinite(known):
+            vars(found)["squares"] = known
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,9 @@ class Regression(Target):
     family: Any
     y_column: int
     kept: Any = None
+    set_up_told: str | None = None
+    """What was read for the set-up and what was kept, in words."""
+
     known_columns: Columns | None = None
     """What is known about the columns, from these rows or from the rows of which they are a sample."""
 

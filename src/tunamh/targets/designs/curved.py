@@ -19,6 +19,7 @@ from .base import Design, DesignParts, lengths_of_rows
 from .curves import (
     Curve,
     Curves,
+    Records,
     add_curves,
     add_curves_at_both,
     four_of_rows,
@@ -36,21 +37,21 @@ from .indexed import NOWHERE, IndexedBlock, IndexedDesign, dot_indexed, dots_ind
 def _dots(theta, prop, rows, index, n, hyper, eta, eta_prop):
     at = regression_of(hyper)
     dots_indexed(theta, prop, rows, index, n, at, eta, eta_prop)
-    add_curves_at_both(theta, prop, at.table, 0, at.curves, rows, index, n, eta, eta_prop)
+    add_curves_at_both((theta, prop), Records(at.table, 0, at.curves), rows, index, n, (eta, eta_prop))
 
 
 @part(Dot, fastmath=REASSOCIATE)
 def _dot(theta, rows, index, n, hyper, eta):
     at = regression_of(hyper)
     dot_indexed(theta, rows, index, n, at, eta)
-    add_curves(theta, at.table, 0, at.curves, rows, index, n, eta)
+    add_curves(theta, Records(at.table, 0, at.curves), rows, index, n, eta)
 
 
 @part(Sizes)
 def _sizes(theta, rows, i, hyper):
     at = regression_of(hyper)
     terms, squares = sizes_indexed(theta, rows, i, at)
-    of_curves = sizes_of_curves(theta, at.table, 0, at.curves, rows, i)
+    of_curves = sizes_of_curves(theta, Records(at.table, 0, at.curves), rows, i)
     return terms + of_curves[0], np.sqrt(squares + of_curves[1])
 
 
@@ -73,7 +74,8 @@ class CurvedBlock(IndexedBlock):
     def pack(self, rows: np.ndarray) -> None:
         super().pack(rows)
         begin = layout_of(self.whole.shape[1], self.positions.shape[1], self.values.size > 0, self.dim).numbers.width
-        rows[:, begin : begin + self.numbers.shape[1]] = self.numbers
+        end = begin + self.numbers.shape[1]
+        rows[:, begin:end] = self.numbers
 
     def matmat(self, matrix: np.ndarray) -> np.ndarray:
         return self.of_splines.matmat(with_splines(self.curves, matrix))

@@ -117,6 +117,14 @@ def records(curves: Curves, place: int) -> list[float]:
 # ------------------------------------------------------------------------------------------------ the compiled side
 
 
+class Records(NamedTuple):
+    """``count`` curves, whose records in ``table`` begin at ``begin``."""
+
+    table: Any
+    begin: Any
+    count: Any
+
+
 class Four(NamedTuple):
     """Of the four splines that are not zero: the level, the number of the first one, and their values."""
 
@@ -141,7 +149,8 @@ def _four(curve, rows, i):
         place += 1
         level = int(rows[i, place])
     if curve.multiplied:
-        times *= rows[i, place + 1]
+        place += 1
+        times *= rows[i, place]
     s = min(max(t - q, 0.0), 1.0)
     r, beyond = 1.0 - s, (t - q) - s
     a = r * r * (r - 3.0 * beyond)
@@ -203,10 +212,13 @@ def _add_many_at_both(theta, prop, curve, rows, index, n, out, out_prop):
 
 
 @helper
-def add_curves_at_both(theta, prop, table, begin, count, rows, index, n, out, out_prop):
-    """`add_curves` at two points."""
-    for _ in range(count):
-        curve = curve_at(table, begin)
+def add_curves_at_both(points, curves, rows, index, n, outs):
+    """`add_curves` at two points, for each its own numbers."""
+    theta, prop = points
+    out, out_prop = outs
+    begin = curves.begin
+    for _ in range(curves.count):
+        curve = curve_at(curves.table, begin)
         if n < _FEW * curve.levels:
             _add_few(theta, curve, rows, index, n, out)
             _add_few(prop, curve, rows, index, n, out_prop)
@@ -216,10 +228,11 @@ def add_curves_at_both(theta, prop, table, begin, count, rows, index, n, out, ou
 
 
 @helper
-def add_curves(theta, table, begin, count, rows, index, n, out):
-    """``out[b] += f(t)`` of ``count`` curves whose records begin at ``begin``, for the rows ``index[:n]``."""
-    for _ in range(count):
-        curve = curve_at(table, begin)
+def add_curves(theta, curves, rows, index, n, out):
+    """``out[b] += f(t)`` of all ``curves`` (`Records`), for the rows ``index[:n]``."""
+    begin = curves.begin
+    for _ in range(curves.count):
+        curve = curve_at(curves.table, begin)
         if n < _FEW * curve.levels:
             _add_few(theta, curve, rows, index, n, out)
         else:
@@ -228,11 +241,11 @@ def add_curves(theta, table, begin, count, rows, index, n, out):
 
 
 @helper
-def sizes_of_curves(theta, table, begin, count, rows, i):
+def sizes_of_curves(theta, curves, rows, i):
     """``sum_p |B_p| sum_j |T_pj theta_j|``, by which the rounding of a predictor is measured, and ``|x|^2``."""
-    terms, squares = 0.0, 0.0
-    for _ in range(count):
-        curve = curve_at(table, begin)
+    terms, squares, begin = 0.0, 0.0, curves.begin
+    for _ in range(curves.count):
+        curve = curve_at(curves.table, begin)
         at, lines = _four(curve, rows, i), curve.lines
         q = at.first
         for j in range(curve.each):

@@ -19,7 +19,7 @@ from ...compiled.windows import from_column, window
 from ...rows.supply import prefetch_row
 from ..layouts import TERM, TERM_SIZE, features_at, regression_of, single_features_at, term_at
 from .base import Block, DesignNumbers, DesignParts, Layout
-from .curves import add_curves, numbers_of, records, sizes_of_curves
+from .curves import Records, add_curves, numbers_of, records, sizes_of_curves
 from .dense import DenseBlock
 from .with_offset import BlockWithOffset
 
@@ -82,7 +82,7 @@ def _add_term(theta, rows, index, n, term, table, out):
     if term.positions > 0:
         _add_indexed(beta, features, term, index, n, out)
     if term.curves > 0:
-        add_curves(beta, table, term.map, term.curves, features, index, n, out)
+        add_curves(beta, Records(table, term.map, term.curves), features, index, n, out)
     if term.offset >= 0:
         for b in range(n):
             i = index[b]
@@ -142,7 +142,7 @@ def _sizes(theta, rows, i, hyper):
                 terms += abs(x * beta[j])
                 squares += x * x
         if term.curves > 0:
-            of_curves = sizes_of_curves(beta, table, term.map, term.curves, features, i)
+            of_curves = sizes_of_curves(beta, Records(table, term.map, term.curves), features, i)
             terms += of_curves[0]
             squares += of_curves[1]
         count += term.columns + term.positions

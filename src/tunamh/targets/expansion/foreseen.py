@@ -19,8 +19,8 @@ import numpy as np
 from ..designs.base import DesignNumbers
 from ..designs.dense import DenseBlock
 from ..designs.indexed import IndexedBlock
-from ..layouts import FEATURES
-from .bounds import second_order
+from ..layouts import FEATURES, Trust
+from .bounds import on_ladder, second_order
 from .kept import ORDER
 from .taylor import TaylorTarget
 
@@ -48,15 +48,28 @@ def foreseen_rows(
     """Rows per step with this centre, and with a fresh one."""
     white = expanded.whitened()
     hyper, distance = white._hyper, white.parts.distance
-    pairs = np.random.default_rng(0).standard_normal((_PAIRS, 2, expanded.dim))
     n_rows = expanded.n_rows
-    here = [min(expanded.total_bound * distance(a, b, hyper), n_rows) for a, b in pairs]
-    about = [
-        second_order(float(np.sum((b - a) ** 2)), float(np.sum((a + b) ** 2)), float((b - a) @ (a + b)))
-        for a, b in pairs
-    ]
-    fresh = fresh_total(expanded, samples, factor, numbers) * np.array(about)
-    return float(np.mean(here)), float(np.mean(np.minimum(fresh, n_rows)))
+    here = [min(expanded.total_bound * distance(a, b, hyper), n_rows) for a, b in _pairs(expanded.dim)]
+    total = fresh_total(expanded, samples, factor, numbers)
+    return float(np.mean(here)), rows_about(np.zeros(expanded.dim), total, n_rows, Trust())
+
+
+def rows_about(shift: np.ndarray, total: float, n_rows: int, trust: Trust) -> float:
+    """Rows per step with a fresh centre that lies ``shift`` from the Gaussian's mean, in its white coordinates.
+
+    ``total`` is ``C_fresh``, and ``trust`` the ladder of radii about the centre.
+    """
+    found = []
+    for a, b in _pairs(len(shift)):
+        p, w = b - a, a + b - 2 * shift
+        products = float(p @ p), float(w @ w), float(p @ w)
+        found.append(total * on_ladder(second_order(*products), *products, trust))
+    return float(np.mean(np.minimum(found, n_rows)))
+
+
+def _pairs(dim: int) -> np.ndarray:
+    """Pairs of draws from a standard Gaussian."""
+    return np.random.default_rng(0).standard_normal((_PAIRS, 2, dim))
 
 
 def fresh_total(expanded: TaylorTarget, samples: Samples, factor: np.ndarray, numbers: DesignNumbers) -> float:
@@ -80,10 +93,6 @@ def why_move(now: float, fresh: float, rows: int, born: int) -> str | None:
     return None
 
 
-GROWN = 1.5
-"""Rows in files must be so many times as many as when the centre was chosen, or so many times fewer, before it moves
-for the sake of steps."""
-
 LASTING = 17_000
 """Kept rows for each row of a step, so that a usual run needs no file: eight streams (four chains, and the measure of
 Laplace's distance) have equal parts of what is kept, a chain makes 1,500 steps, and of some pieces it draws more than
@@ -91,16 +100,18 @@ its part: a third to spare."""
 
 
 def why_move_in_files(now: float, fresh: float, rows: int, born: int, kept: int) -> str | None:
-    """As `why_move`, where a move reads every file: then a row is read fewer than four times on average.
+    """As `why_move`, where a move reads every file: then a row is read fewer than three times on average.
 
-    Moves at ``n_1, n_2, ...`` rows with ``n_k >= 3/2 n_(k-1)`` read at most ``n + 2/3 n + 4/9 n + ... = 3 n`` rows, and
-    every row was read once when it came. Meanwhile a step reads more rows than with a fresh centre. They are rows that
-    are ``kept``, and cost next to nothing; but where a run would need more of them than there are, it would read files,
-    too: then the centre moves at once. So a coefficient that drifts fast costs more readings: each move makes room for
-    a drift of some ``sqrt(kept / (LASTING fresh))`` standard deviations.
+    Moves at ``n_1, n_2, ...`` rows with ``n_k >= 2 n_(k-1)`` read at most ``n + n/2 + n/4 + ... = 2 n`` rows, and every
+    row was read once when it came. Meanwhile a step reads more rows than with a fresh centre. They are rows that are
+    ``kept``, and cost next to nothing; but where a run would need more of them than there are, it would read files,
+    too: then the centre moves at once. So a coefficient that drifts fast costs more readings, fewer of them where a
+    centre is put ahead of the drift (`tunamh.living.drift`).
     """
-    why = why_move(now, fresh, rows, born)
-    if why is None or rows >= GROWN * born or rows <= born / GROWN:
+    if now <= max(CHEAP, TIMES * fresh):
+        return None
+    why = f"a step would read {now:.3g} rows, and {fresh:.3g} with a fresh centre"
+    if rows >= TIMES * born or rows <= born / TIMES:
         return why
     return f"{why}: more than are kept for a run" if now * LASTING > kept else None
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._linear import Frame
-from ...compiled import fixed
+from ...compiled import fixed, helper
 from ...errors import NotApplicable
 from ...rows.packing import weight_of
 from ...rows.source import Rows
@@ -26,6 +26,26 @@ def trust_radius_of(dim: int) -> float:
     from scipy.special import chdtri
 
     return float(np.sqrt(chdtri(dim, _OUTSIDE)))
+
+
+@helper
+def _own_of_two(first, second, everywhere, own, factors):
+    """``L_i`` and the factors of constants within two radii, where those for all radii are finite."""
+    next_rung, last = 1.0, 1.0
+    for i in range(own.size):
+        near, far, end = first[i], second[i], everywhere[i]
+        if end < near:
+            near = end
+        if end < far:
+            far = end
+        tenth = 0.1 * far if np.isfinite(far) else 0.0
+        own[i] = tenth if tenth > near else near
+        if far / own[i] > next_rung:
+            next_rung = far / own[i]
+        if end / own[i] > last:
+            last = end / own[i]
+    factors[1] = next_rung
+    factors[2:] = last
 
 
 class Ladder(NamedTuple):
@@ -53,6 +73,11 @@ class Ladder(NamedTuple):
         known = everywhere is not None and bool(np.isfinite(everywhere).all())
         if not np.isfinite(self.radii[0]) and everywhere is not None:
             return everywhere, np.ones(RUNGS + 1)
+        if everywhere is not None and known and rough is None:
+            own, factors = np.empty(len(everywhere)), np.ones(RUNGS + 1)
+            two = (np.ascontiguousarray(rung) for rung in (at(self.radii[0]), at(self.radii[1]), everywhere))
+            _own_of_two(*two, own, factors)
+            return own, factors
         if rough is None:
             rungs = [at(radius) for radius in self.radii[: 2 if known else RUNGS]]
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import SourceError
 from ...rows.seal import digest_of
-from ...rows.source import Factored, Rows, Source, WithMemory, real_numbers, refuse_outside, watched_map
+from ...rows.source import Factored, Rows, Source, WithMemory, real_numbers, refuse_outside, rows_at, watched_map
 from ...rows.table_source import RowsOfTables
 from ...tables.libraries import is_sparse
 from ...tables.matrices import as_matrix, refuse_non_finite
@@ -186,21 +186,13 @@ class FromSource(Observations):
         """One map in which every block gives those of its rows that are asked for; all samples are then in memory."""
         sorts = [None if (index[:-1] <= index[1:]).all() else np.argsort(index, kind="stable") for index in indices]
         wanted = [index if sort is None else index[sort] for index, sort in zip(indices, sorts, strict=True)]
-        samples = [_Places(len(index), self._blocks) for index in indices]
+        samples = [Places(len(index), self._blocks) for index in indices]
         for parts in self._each(partial(_chosen_each, self._blocks, wanted)):
             for sample, sort, (here, rows) in zip(samples, sorts, parts, strict=True):
                 sample.put(here if sort is None else sort[here], rows)
         samples.reverse()
         while samples:
-            yield self._observed(samples.pop())
-
-    def _observed(self, sample: _Places) -> InMemory:
-        found: Any = sample.arrays.get
-        X, n = found("numbers"), sample.n_rows
-        if self._blocks.factors:
-            X = Factored(X, found("positions"), self._blocks.dim, found("values"))
-        design = self._blocks.design(X, found("offset"), 0, n)
-        return InMemory(design, found("y"), found("weights"), self.names, None, found("censored"))
+            yield samples.pop().observed(self.names)
 
     def on_columns(self, which: np.ndarray) -> FromSource:
         before = self._blocks.which
@@ -210,11 +202,11 @@ class FromSource(Observations):
         return FromSource(self.source, self._blocks._replace(which=kept), self.digests)
 
 
-class _Places:
+class Places:
     """Arrays of so many rows that come in parts: each part is written to its places, and none is held twice."""
 
     def __init__(self, n_rows: int, blocks: Blocks):
-        self.n_rows, self.arrays = n_rows, dict[str, np.ndarray]()
+        self.n_rows, self.blocks, self.arrays = n_rows, blocks, dict[str, np.ndarray]()
         self._types = {"numbers": np.float32 if blocks.single else np.float64, "positions": np.int32}
 
     def put(self, places: Any, rows: Rows) -> None:
@@ -232,6 +224,15 @@ class _Places:
                 self.arrays[name] = np.empty((self.n_rows, *part.shape[1:]), kind, order="F")  # as files have columns
             self.arrays[name][places] = part
 
+    def observed(self, names: Sequence[str] | None) -> InMemory:
+        """The rows, once all places have one."""
+        found: Any = self.arrays.get
+        X = found("numbers")
+        if self.blocks.factors:
+            X = Factored(X, found("positions"), self.blocks.dim, found("values"))
+        design = self.blocks.design(X, found("offset"), 0, self.n_rows)
+        return InMemory(design, found("y"), found("weights"), names, None, found("censored"))
+
 
 def _chosen_each(blocks: Blocks, indices: list[np.ndarray], rows: Rows) -> list[tuple[slice, Rows]]:
     return [_chosen(blocks, index, rows) for index in indices]
@@ -242,18 +243,13 @@ def _chosen(blocks: Blocks, index: np.ndarray, rows: Rows) -> tuple[slice, Rows]
     n = len(rows.y)
     here = slice(*np.searchsorted(index, (rows.start, rows.start + n)).tolist())
     inside = index[here] - rows.start
-    X = rows.X
-    blocks.design(X, np.zeros(n), rows.start, n)  # says what is wrong with its shape
-    taken: Any = np.asarray(X)[inside] if not isinstance(X, Factored) else None
-    if isinstance(X, Factored):
-        values = None if X.values is None else np.asarray(X.values)[inside]
-        taken = Factored(np.asarray(X.numbers)[inside], np.asarray(X.positions)[inside], X.dim, values)
+    blocks.design(rows.X, np.zeros(n), rows.start, n)  # says what is wrong with its shape
     weights = _beside(rows, "weights", rows.weights, blocks.weighted)
     offset = _beside(rows, "offset", rows.offset, blocks.shifted)
     censored = _beside(rows, "censored", rows.censored, blocks.censored)
     weights, offset, censored = (None if values is None else values[inside] for values in (weights, offset, censored))
     y = np.ascontiguousarray(real_numbers(rows.y, "y", rows.start), dtype=np.float64)[inside]
-    return here, Rows(rows.start, taken, y, weights, offset, censored)
+    return here, Rows(rows.start, rows_at(rows.X, inside), y, weights, offset, censored)
 
 
 def _first_block(source: Source) -> Blocks:

@@ -1,8 +1,9 @@
-"""Formulas with groups over files that come and go (`tunamh.open_rows` with ``cache=``).
+"""Formulas over files that come and go (`tunamh.open_rows` with ``cache=``) of which all rows are kept.
 
-A model with groups moves each group by itself, so sums over files do not stand for their rows. What a cache saves is
-reading: the columns of the formula are kept of every piece, as few bytes as hold them exactly, and a night reads new
-files only. It saves most of the searches, too: those for a mode and for the learned law begin where the night before
+A model with groups moves each group by itself, so sums over files do not stand for their rows. Of other models the
+coordinates or the columns of old rows change when new rows come (`why_all_rows`). What a cache saves is reading: the
+columns of the formula are kept of every piece, as few bytes as hold them exactly, and a night reads new files only.
+With groups it saves most of the searches, too: those for a mode and for the learned law begin where the night before
 ended. The target is the one of the present rows, as if they had just been read: new groups are there, those without
 rows are not. Where a search begins changes proposals and no posterior.
 """
@@ -16,10 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import NotApplicable
 from ..groups import MixedModel
 from ..groups.earlier import Ended, begun, ended
-from ..laplace.gaussian import moments
+from ..laplace.gaussian import gaussian_at_mode, moments
 from ..living.cache import ModelFolder
 from ..living.journal import Journal
 from ..living.pieces import PieceId
@@ -72,32 +72,30 @@ def refuse_arrays(asked: Read) -> None:
         )
 
 
-def regression_of_groups(opened: OpenedRows, tables: InPieces, asked: Read, how: ModelAsked) -> MixedModel:
-    """The target of a formula with groups, all set up."""
+def regression_of_columns(
+    opened: OpenedRows, tables: InPieces, asked: Read, how: ModelAsked, why: str
+) -> GLM | MixedModel:
+    """The target of a formula of which all rows are kept, and ``why`` they are; all set up."""
     assert tables.cache is not None
     size = 8 * len(asked.names)  # of a row, as its columns are joined
     given: Any = tables
-    may_be_held(asked, given, size)
+    may_be_held(asked, given, size, needed_by=f"models of which the cache keeps all rows ({why})")
     rows = all_rows(opened.folder, opened.ids, opened.rules, opened.how, tables.executor)
     with large_arrays_in(folder_of(asked, given, size)):
         model, target = _target(opened.folder, rows, asked, how, tables.cache)
-    _refuse_own(target.base)
     date, start = _start(opened.folder, target.fingerprint)
     journal = Journal(opened.folder)
-    told = _told(opened.ids, rows, journal, date)
+    told = files_told(opened.ids, rows.files, journal, "read")
+    if isinstance(target, MixedModel):
+        told += "; set up without earlier results" if date is None else f"; set up from the effects of {date}"
+    else:
+        told = f"{told}; set up from all {target.n_rows:,} rows, which the cache keeps because {why}"
     found = (target if start is None else begun(target, start))._with(set_up_told=told)
     entry = _entry(found, opened.ids, rows, model, date)  # which sets the model up
-    _write_start(opened.folder, start, date, found)
+    if isinstance(found, MixedModel):
+        _write_start(opened.folder, start, date, found)
     journal.add({"formula": model.formula, "family": repr(found.user_family)}, entry, opened.ids, *rows[1:3])
     return found
-
-
-def _refuse_own(base: GLM) -> None:
-    if base.own_bounds:
-        raise NotApplicable(
-            f"{base.user_family!r} is your own, and a cache cannot tell when its functions change: open the rows "
-            "without cache=."
-        )
 
 
 def _target(
@@ -187,12 +185,6 @@ def files_told(ids: list[PieceId], read: set[str], journal: Journal, done: str) 
     return told
 
 
-def _told(ids: list[PieceId], rows: AllRows, journal: Journal, date: str | None) -> str:
-    """What was read, and where the searches began."""
-    told = files_told(ids, rows.files, journal, "read")
-    return f"{told}; set up without earlier results" if date is None else f"{told}; set up from the effects of {date}"
-
-
 def _entry(target: Any, ids: list[PieceId], rows: AllRows, model: FormulaModel, date: str | None) -> dict[str, Any]:
     names, mean, sd = _gaussian(target, model)
     today = dt.date.today().isoformat()
@@ -213,8 +205,14 @@ def _entry(target: Any, ids: list[PieceId], rows: AllRows, model: FormulaModel, 
 
 
 def _gaussian(target: Any, model: FormulaModel) -> tuple[list[str], list[float], list[float]]:
-    """Names of what all groups share, and Laplace's means and standard deviations; nothing where there is no law."""
-    law, shared = target.laplace_gaussian()
+    """Names of the parameters, with groups of those that all share, and Laplace's means and standard deviations.
+
+    Nothing where there is no law.
+    """
+    if isinstance(target, MixedModel):
+        law, shared = target.laplace_gaussian()
+    else:  # under unknown scales of a prior coefficients have no Gaussian of their own
+        law, shared = None if target.mixed_prior is not None else gaussian_at_mode(target.modes), target
     if law is None:
         return [], [], []
     mean, covariance = moments(shared, law)

@@ -1,0 +1,52 @@
+"""Coefficients that drift: how far the posterior mean will move, and a centre that is put ahead of it.
+
+Where coefficients drift, the mean moves the same way night after night. A centre at the mean of today is left behind.
+One that lies ahead lasts up to twice as long, since at first the mean comes nearer to it. Any centre is exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..targets.expansion.foreseen import LASTING, TIMES, rows_about
+from ..targets.layouts import Trust
+from .centre import Centre
+
+_REACH = 0.2
+_SHARES = [*0.85 ** np.arange(30), 0.0]
+_AT_FIRST = 0.75  # of the rows that a step may read before the centre moves, so that a few nights do not exceed them
+
+
+def wide_radii(radii: np.ndarray, dim: int, n_rows: int) -> np.ndarray:
+    """Radii of a centre that is to be left by many standard deviations: the more rows, the farther bounds may hold.
+
+    Within a radius ``r`` the predictor of a row moves by ``|L'x_i| r``, where ``|L'x_i|`` is about ``sqrt(d / n)``. For
+    many rows this is next to nothing, so constants ``L_i(r)`` of a larger radius are hardly larger. The first radius is
+    ``0.2 sqrt(n / d)`` where that is more than it was.
+    """
+    return radii * max(1.0, _REACH * np.sqrt(n_rows / dim) / radii[0])
+
+
+def travel(centre: Centre, mean: np.ndarray, inverse: np.ndarray, rows: int) -> np.ndarray:
+    """How far the mean will move until the centre may move again, in units of today: ``z = N^-1 (theta - mean)``.
+
+    Since the centre was chosen the mean has moved by ``z``, while the rows became ``rows``. Without a drift ``E|z|^2``
+    is ``d (rows / born - 1)``; the part of ``|z|^2`` beyond this is taken for a drift, which goes on as it did.
+    """
+    new, z = rows - centre.rows, inverse @ (mean - centre.mean)
+    size = float(z @ z)
+    if new <= 0 or not np.isfinite(size):
+        return np.zeros(len(z))
+    by_chance = len(z) * new / centre.rows
+    drift = max(0.0, 1.0 - by_chance / size) if size > 0 else 0.0
+    return drift * (TIMES - 1.0) * rows / new * z
+
+
+def ahead(way: np.ndarray, total: float, n_rows: int, kept: int, trust: Trust) -> np.ndarray:
+    """Where on half of the ``way`` the new centre lies: as far ahead as the ``kept`` rows allow.
+
+    ``total`` is ``C_fresh``, and ``trust`` the ladder of radii about the centre.
+    """
+    points = [share * 0.5 * way for share in _SHARES]
+    most = _AT_FIRST * kept / LASTING
+    return next((point for point in points if rows_about(point, total, n_rows, trust) <= most), points[-1])

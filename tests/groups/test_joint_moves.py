@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import tunamh
+from tunamh.groups.joint_coordinates import fill_precisions, follow, new_space, stand
 from tunamh.groups.joint_law import joint_law, may_move_jointly, numbers_of
 from tunamh.groups.joint_layout import JOINT, joint_at
-from tunamh.groups.move_jointly import _fill_precisions, _follow, _new_space, _stand
 
 SITES, NESTS = 15, 60
 
@@ -74,13 +74,13 @@ def test_groups_of_many_rows_go_without():
 @numba.njit(error_model="numpy")
 def there_and_back(numbers, state, effects, rest):
     law = joint_at(numbers, 0)
-    space = _new_space(law, state)
-    volumes = _fill_precisions(law, state, space)
+    space = new_space(law, state)
+    volumes = fill_precisions(law, state, space)
     space.rest[:] = rest
-    _stand(law, effects, space)
+    stand(law, effects, space)
     found = np.zeros(effects.size)
     space.rest[:] = rest
-    _follow(law, found, space)
+    follow(law, found, space)
     return found, space.eps, space.precisions, volumes
 
 

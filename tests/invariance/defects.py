@@ -137,7 +137,7 @@ DEFECTS: dict[str, Defect] = {
         "nested | logistic | all factors together",
     ),
     "the step of all factors together shrinks the means of effects at its end": Defect(
-        "groups/move_jointly.py",
+        "groups/joint_coordinates.py",
         "            effects[g] = A[g] / P[g] + eps[g] / math.sqrt(P[g])",
         "            effects[g] = 0.7 * A[g] / P[g] + eps[g] / math.sqrt(P[g])",
         "crossed | logistic | all factors together",

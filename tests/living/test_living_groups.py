@@ -13,7 +13,7 @@ from scipy import stats
 
 import tunamh
 from tunamh.formula import living_rows
-from tunamh.formula.living_looks import LivingPiece
+from tunamh.formula.living_reading import LivingPiece
 from tunamh.formula.parser import parse_expression
 from tunamh.living import cache as caches
 from tunamh.living.kept_columns import as_record, column_of, has_columns, there

@@ -13,7 +13,7 @@ from ..rows.formats import open_rows
 from ..rows.passes import with_progress
 from ..rows.pieces import Reading
 from .errors import FormulaError
-from .living_looks import forgotten
+from .living_reading import forgotten
 from .living_tables import ids_of, rules_digest, source_of
 from .parser import parse_expression
 from .syntax import Node, columns_in

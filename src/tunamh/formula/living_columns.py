@@ -28,7 +28,7 @@ from ..process.scratch import large_arrays_in
 from ..rows.pieces import CacheAsked, InPieces
 from ..targets import GLM
 from .errors import FormulaError, listed
-from .living_looks import LivingPiece
+from .living_reading import LivingPiece
 from .living_rows import AllRows, all_rows
 from .model import FormulaModel
 from .needed_rows import Read, RowsOf, missing_told

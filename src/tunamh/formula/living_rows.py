@@ -19,7 +19,7 @@ from ..rows.pieces import Reading
 from ..tables.columns import Column, joined
 from ..tables.frames import CompleteRows
 from .errors import FormulaError
-from .living_looks import LivingPiece
+from .living_reading import LivingPiece
 from .variables import join_levels
 
 

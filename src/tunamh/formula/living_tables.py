@@ -28,8 +28,9 @@ from ..targets.observations.from_source import Blocks
 from .data_summaries import Learned
 from .errors import FormulaError
 from .living_columns import ModelAsked, OpenedRows, files_told, has_groups, refuse_arrays, regression_of_columns
-from .living_looks import AllLooks, Held, LivingPiece, Look, look_at
+from .living_looks import AllLooks, Look, look_at
 from .living_model import NeedsAllRows, design_digest, model_of, refuse_redundant, rows_of_columns, why_all_rows
+from .living_reading import Held, LivingPiece
 from .model import FormulaModel
 from .needed_rows import Read, missing_told
 from .parser import parse_expression

@@ -12,7 +12,7 @@ from ..living.cache import Cache
 from ..rows.executors import in_order
 from ..rows.pieces import InPieces, OfBlocks, Reading
 from ..rows.table_source import TableBlock
-from .living_looks import forgotten
+from .living_reading import forgotten
 from .parser import parse_expression
 from .syntax import Node, columns_in
 from .variables import as_columns, read

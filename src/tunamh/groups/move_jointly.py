@@ -1,30 +1,25 @@
 """Common parameters and the scales of all factors together, the effects of all factors moving along (spec 5q).
 
 (A) keeps the effects of other factors. Where rows lie in groups that lie in groups, each with few rows, these effects
-nearly say where its own scale is. Here every row has a quadratic ``w (eta - z)^2 / 2``, by its mean curvature and its
-working response. Factor by factor, that with most groups first, the effects are integrated out of it; then from the
-last to the first they stand at
-
-    v = A / P + eps / sqrt(P),     P = Q + sum w,     A = sum w (z - x.b - effects of later factors),
-
-the sums being over a group's rows with what is left of their ``w``. ``eps`` of all factors is kept, ``(b, lambda)`` is
-drawn, and all rows decide.
+nearly say where its own scale is. Here ``eps`` of all factors is kept (`.joint_coordinates`), ``(b, lambda)`` is drawn,
+and all rows decide.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..acceptance.base import accepts
 from ..chains.kernel import ReadyKernel, Statistic
-from ..compiled import BAD_RATIO, BLOCK, NO_FAULT, REASSOCIATE, Step, helper, part, under_prior
-from ..compiled.vector import copy_into, log_quotient
+from ..compiled import BAD_RATIO, BLOCK, NO_FAULT, Step, helper, part, under_prior
+from ..compiled.vector import copy_into
 from ..compiled.windows import window
-from ..targets.glm_rows import FIRST, apply_weights, predictors
+from ..targets.glm_rows import FIRST, apply_weights
 from ..targets.layouts import multi_predictor_row_at, regression_of
+from .joint_coordinates import fill_precisions, fill_rest, follow, new_space, stand
 from .joint_layout import joint_at
 from .kernel_common import log_prior_of_common, log_prior_of_scales
 from .layout import common_of, factor_of
@@ -34,120 +29,6 @@ _SHORTEST, _LONGEST = -2.0, 1.0  # logarithms of the lengths of walks, in standa
 
 _STATISTICS = (Statistic("joint_acceptance"), Statistic("joint_batch_size", rows=True))
 _RATE, _ROWS = range(len(_STATISTICS))
-
-
-class Space(NamedTuple):
-    """Of a point: what the rows' quadratics say there."""
-
-    weights: Any  # (factors, rows): what is left of w for each factor
-    precisions: Any  # (effects): P
-    sums: Any  # (effects): A
-    eps: Any  # (effects)
-    rest: Any  # (rows): z minus the predictor, as far as it is known
-    plain: Any  # a state without effects
-
-
-@helper
-def _new_space(law, state):
-    effects, rows = law.n_effects, law.n_rows
-    return Space(
-        np.empty((law.factors, rows)),
-        *(np.empty(effects), np.empty(effects), np.empty(effects)),
-        *(np.empty(rows), np.zeros(state.size)),
-    )
-
-
-@helper(fastmath=REASSOCIATE)
-def _fill_precisions(law, state, space):
-    """``P`` of all groups, and what is left of every row's ``w`` for each factor; returns ``sum log P / 2``."""
-    n, total, pair = law.n_rows, 0.0, 0
-    P, weight = space.precisions, law.weight
-    for f in range(law.factors):
-        left = space.weights[f]
-        for i in range(n):
-            left[i] = weight[i]
-    for f in range(law.factors):
-        Q, place, left = (
-            math.exp(-2.0 * state[law.p + int(law.order[f])]),
-            window(law.place, f * n, n),
-            space.weights[f],
-        )
-        own = window(P, int(law.first[f]), int(law.groups[f]))
-        for g in range(own.size):
-            own[g] = Q
-        for i in range(n):
-            P[place[i]] += left[i]
-        for later in range(f + 1, law.factors):
-            overlap, of_later = law.overlap[pair], space.weights[later]
-            for i in range(n):
-                of_later[i] *= 1.0 - overlap[i] * (1.0 - Q / P[place[i]])
-            pair += 1
-        for g in range(own.size):
-            total += log_quotient(own[g], 1.0)
-    return 0.5 * total
-
-
-@helper
-def _fill_rest(law, state, model, space):
-    """``z`` minus the predictors of the common parameters, offsets included."""
-    data, n_rows, plain = model.data, law.n_rows, space.plain
-    copy_into(window(plain, 0, law.p), window(state, 0, law.p))
-    index, rest, response = np.empty(BLOCK, np.int64), space.rest, law.response
-    for start in range(0, n_rows, BLOCK):
-        n = min(BLOCK, n_rows - start)
-        for b in range(n):
-            index[b] = start + b
-        predictors(plain, index, n, data, data.eta)
-        for b in range(n):
-            rest[start + b] = response[start + b] - data.eta[b]
-
-
-@helper(fastmath=REASSOCIATE)
-def _fill_sums(law, f, space):
-    """``A`` of one factor's groups, later factors being taken off."""
-    n = law.n_rows
-    place, left, own = (
-        window(law.place, f * n, n),
-        space.weights[f],
-        window(space.sums, int(law.first[f]), int(law.groups[f])),
-    )
-    sums, rest = space.sums, space.rest
-    for g in range(own.size):
-        own[g] = 0.0
-    for i in range(n):
-        sums[place[i]] += left[i] * rest[i]
-
-
-@helper
-def _take_off(law, f, effects, space):
-    n, rest = law.n_rows, space.rest
-    place = window(law.place, f * n, n)
-    for i in range(n):
-        rest[i] -= effects[place[i]]
-
-
-@helper
-def _stand(law, effects, space):
-    """``eps`` of all factors from their effects; ``rest`` becomes ``z`` minus the predictors."""
-    P, A, eps = space.precisions, space.sums, space.eps
-    for back in range(law.factors):
-        f = law.factors - 1 - back
-        _fill_sums(law, f, space)
-        for g in range(int(law.first[f]), int(law.first[f] + law.groups[f])):
-            eps[g] = (effects[g] - A[g] / P[g]) * math.sqrt(P[g])
-        _take_off(law, f, effects, space)
-
-
-@helper
-def _follow(law, effects, space):
-    """The effects of all factors from ``eps``; ``rest`` as in `_stand`."""
-    P, A, eps = space.precisions, space.sums, space.eps
-    for back in range(law.factors):
-        f = law.factors - 1 - back
-        _fill_sums(law, f, space)
-        for g in range(int(law.first[f]), int(law.first[f] + law.groups[f])):
-            effects[g] = A[g] / P[g] + eps[g] / math.sqrt(P[g])
-        _take_off(law, f, effects, space)
 
 
 @helper
@@ -232,18 +113,18 @@ def _jointly(rng, place, model, stream, own, work, statistics):
     model, law = under_prior(model, own.log_prior, own.prior_hyper), joint_at(own.hyper, 0)
     state, there = place.here, place.there
     copy_into(there, state)
-    space, effects = _new_space(law, state), window(there, law.n, law.n_effects)
-    _fill_rest(law, state, model, space)
-    volumes = _fill_precisions(law, state, space)
-    _stand(law, effects, space)
+    space, effects = new_space(law, state), window(there, law.n, law.n_effects)
+    fill_rest(law, state, model, space)
+    volumes = fill_precisions(law, state, space)
+    stand(law, effects, space)
     energy, rate = _energy(law, model, state, space, volumes), 0.0
     if not math.isfinite(energy):
         return BAD_RATIO
     for _ in range(law.tries):
         log_ratio = _propose(rng, law, state, there)
-        _fill_rest(law, there, model, space)
-        volumes = _fill_precisions(law, there, space)
-        _follow(law, effects, space)
+        fill_rest(law, there, model, space)
+        volumes = fill_precisions(law, there, space)
+        follow(law, effects, space)
         rise = _energy(law, model, there, space, volumes)
         log_ratio += energy - rise
         if not math.isfinite(log_ratio):  # it has overflowed, or is outside of the priors' support

@@ -119,8 +119,8 @@ class CurvedBlock(IndexedBlock):
         values = [self.values if self.values.size else np.ones(self.positions.shape)]
         place = 0
         for one in self.curves:
-            own = self.numbers[:, place : place + one.numbers]
-            place += one.numbers
+            begin, place = place, place + one.numbers
+            own = self.numbers[:, begin:place]
             if not plain and one.numbers == 1:
                 continue
             level = own[:, 1:2].astype(np.int32) if one.levels > 1 else np.zeros((len(own), 1), np.int32)

@@ -29,11 +29,11 @@ DIM = 2 + 4 + 3 + 3 + 6
 def both():
     """Columns, a curve, a multiplied cyclic curve, three levels, and a cyclic curve for each of two levels."""
     curves = (
+        Curve(12, CYCLIC, cyclic=True, levels=2),
         Curve(2, PLAIN),
         Curve(6, CYCLIC, cyclic=True, multiplied=True),
-        Curve(12, CYCLIC, cyclic=True, levels=2),
     )
-    numbers = np.column_stack([PLACES, AROUND, TIMES, AROUND, GROUP])
+    numbers = np.column_stack([AROUND, GROUP, PLACES, AROUND, TIMES])
     positions = np.where(LEVEL < 0, NOWHERE, 9 + LEVEL)[:, None]
     plain = raw_columns("splines", PLACES, 0.0, 5.0, 8) @ PLAIN
     around = raw_columns("cyclic", AROUND, 0.0, 6.0, 6) @ CYCLIC

@@ -12,17 +12,20 @@ import numba
 import numpy as np
 import pandas as pd
 import scipy
+import scipy.linalg  # its BLAS, too, counts below
 from scipy import sparse
+from threadpoolctl import threadpool_info
 
 import tunamh
 from tunamh import GLM, GroupEffects, MixedModel, Normal
 
 _FEATURES = zlib.crc32(llvmlite.binding.get_host_cpu_features().flatten().encode())
+_BLAS = " ".join(sorted({one.get("architecture", "unknown") for one in threadpool_info() if one["user_api"] == "blas"}))
 MACHINE = (
-    f"{numba.config.CPU_NAME}, {llvmlite.binding.get_host_cpu_name()} {_FEATURES:08x}, "
+    f"{numba.config.CPU_NAME}, {llvmlite.binding.get_host_cpu_name()} {_FEATURES:08x}, BLAS {_BLAS}, "
     f"numpy {np.__version__}, scipy {scipy.__version__}, numba {numba.__version__}"
 )
-"""Where this is the same, draws have the same bits."""
+"""Where this is the same, draws have the same bits. BLAS takes its kernels by processor, or by OPENBLAS_CORETYPE."""
 
 N = 600
 _rng = np.random.default_rng(20)

@@ -84,8 +84,8 @@ def by_quadrature(target, power=0.0):
     side = target.formula.side
     columns, share = side.columns(target.formula.values(TABLE)).dense(), target.prior.share
     known, others = share.any(axis=1), target.prior.others.laws(len(share))
-    y, grid = TABLE["y"].to_numpy(), np.linspace(-6, 3, 46)
-    value = np.empty((46, 46))
+    y, grid = TABLE["y"].to_numpy(), np.linspace(-12, 3, 61)
+    value = np.empty((61, 61))
     for (i, a), (j, b) in itertools.product(enumerate(grid), repeat=2):
         precision = share @ np.exp([-2 * a, -2 * b])
         variance = np.where(known, 1 / np.where(known, precision, 1.0), others.scale**2)

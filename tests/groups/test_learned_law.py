@@ -128,7 +128,7 @@ def test_what_follows_other_factors_is_the_slope_of_the_quadratic():
 
 def test_a_law_is_learned_beside_a_table_and_draws_are_those_of_quadrature():
     """The scale of few thin groups is known badly: draws by its table and by the learned law take turns."""
-    target = model(groups=150)
+    target = model(groups=120)
     by_laplace, tables = (SCALE_TABLE.views(each.factors[0].scale_table, p=1) for each in (target._by_laplace, target))
     assert target.learned is not None
     assert min(by_laplace.cells, tables.cells) > 0
@@ -140,7 +140,7 @@ def test_a_law_is_learned_beside_a_table_and_draws_are_those_of_quadrature():
     assert abs(tables.slope_in_b[0]) > 1
     draws = tunamh.sample(target, chains=2, draws=6000, rng=1, progressbar=False).posterior
     found = np.stack([draws["theta"].values, np.log(draws["group_scale"].values)]).reshape(2, -1)
-    mean, sd = moments_by_quadrature(groups=150)
+    mean, sd = moments_by_quadrature(groups=120)
     error = 4 / np.sqrt(1500)  # of fewer effective draws than there are
     assert np.abs((found.mean(axis=1) - mean) / sd).max() < error
     assert found.std(axis=1) == pytest.approx(sd, rel=2 * error)

@@ -52,7 +52,10 @@ _TIME = re.compile(r"\b\d[\d.,]*(?:e[+-]?\d+)? (ms|s|min|h)\b")
 _OF_THIS_MOMENT = re.compile(r"\d% after |^compiling\b|per second")
 _NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
 
-_WORST = re.compile(r"(effective draws|R-hat #) \([^)]*\)|(?<=that of )\S+(?=\.)")  # which parameter is the worst
+_WORST = re.compile(
+    r"(effective draws|R-hat #) \([^)]*\)|(?<=that of )\S+(?=[.,])|(?<=#\|g)(?:_sigma|\[g#\])"
+    r"|^\S+ (?=fewest effective|largest R-hat)"
+)  # which parameter is the worst
 
 _FINGERPRINT = re.compile(r"\b(?=[0-9]*[a-f])[0-9a-f]{16}\b")  # digits alone are a number
 

@@ -91,12 +91,9 @@ def fill_rest(law, state, model, space):
 def _fill_sums(law, f, space):
     """``A`` of one factor's groups, later factors being taken off."""
     n = law.n_rows
-    place, left, own = (
-        window(law.place, f * n, n),
-        space.weights[f],
-        window(space.sums, int(law.first[f]), int(law.groups[f])),
-    )
+    place, left = window(law.place, f * n, n), space.weights[f]
     sums, rest = space.sums, space.rest
+    own = window(sums, int(law.first[f]), int(law.groups[f]))
     for g in range(own.size):
         own[g] = 0.0
     for i in range(n):
@@ -105,6 +102,7 @@ def _fill_sums(law, f, space):
 
 @helper
 def _take_off(law, f, effects, space):
+    """Subtract the effects of one factor from ``rest``."""
     n, rest = law.n_rows, space.rest
     place = window(law.place, f * n, n)
     for i in range(n):

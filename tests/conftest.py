@@ -89,12 +89,43 @@ _LONG = (
 )
 """Tests that fit models to many data sets, compile everything from nothing, or kill processes twenty times.
 
-``make test-long`` runs them, and those that say so themselves (`pytest.mark.long`); ``make test`` leaves them out.
+``make test-long`` runs them, those of `_LONG_TESTS`, and those that say so themselves (`pytest.mark.long`);
+``make test`` leaves them out.
 """
+
+_LONG_TESTS = (
+    "chains/test_overflow.py::test_a_proposal_whose_energy_overflows_is_rejected[zero-inflated]",
+    "checking/test_fit_checks.py::test_false_alarms_are_as_rare_as_is_said[",
+    "docs/test_readme.py::test_models_and_their_blocks",
+    "docs/test_smooths_page.py::test_code_blocks_run",
+    "estimators/test_sklearn.py::test_scikit_learns_own_checks[BayesianRobustRegression",
+    "exact/test_compiled.py::test_further_parameters_and_ladders_move_as_often_as_enumerated[ordinal-own",
+    "exact/test_compiled.py::test_further_parameters_and_ladders_move_as_often_as_enumerated[Poisson-own",
+    "exact/test_compiled.py::test_further_parameters_and_ladders_move_as_often_as_enumerated[Student-t-own",
+    "exact/test_compiled.py::test_inexact_tests_on_the_papers_walk",
+    "exact/test_compiled.py::test_transitions_occur_as_often_as_enumerated[tight-2-",
+    "exact/test_compiled.py::test_transitions_occur_as_often_as_enumerated[slack-2-",
+    "formula/test_further_curves.py::test_beside_groups_a_centre_without_a_quadratic_is_not_taken",
+    "formula/test_further_curves.py::test_curves_of_a_scale_beside_groups",
+    "groups/test_few_rows.py::test_an_inflation_near_zero_with_groups_mixes",
+    "groups/test_mixed_model.py::test_moments_are_those_of_quadrature[poisson",
+    "groups/test_mixed_model.py::test_without_data_scales_have_their_priors",
+    "living/test_living_drift.py::test_a_centre_ahead_lasts_longer",
+    "priors/test_priors.py::test_a_rare_column[",
+    "rows/test_executors.py::test_a_lost_worker_of_a_cluster_changes_nothing",
+    "rows/test_executors.py::test_an_executor_that_never_answers_does_not_outlive_the_time",
+    "statistical/test_against_truth.py::test_mixture_agrees_with_quadrature[",
+)
+"""Single tests among others, by the beginning of their names; each takes seconds, and varies what others test, too."""
 
 
 def _is_one_of(path: Path, names: tuple[str, ...]) -> bool:
     return path.relative_to(_HERE).as_posix().startswith(names)
+
+
+def _is_long(item: pytest.Item) -> bool:
+    test = item.nodeid.partition("::")[2]
+    return _is_one_of(item.path, _LONG) or f"{item.path.relative_to(_HERE).as_posix()}::{test}".startswith(_LONG_TESTS)
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -104,9 +135,9 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if _is_one_of(item.path, _LONG):
+        if _is_long(item):
             item.add_marker(pytest.mark.long)
-        if _is_one_of(item.path, _SLOW + _LONG):
+        if _is_long(item) or _is_one_of(item.path, _SLOW):
             item.add_marker(pytest.mark.slow)
 
 

@@ -123,6 +123,10 @@ def test_the_command_as_a_module():
             r"^HalfStudentT\(df, scale\) takes 2 arguments by position, got 3\.$",
         ),
         (
+            lambda: sample(None, 1000),
+            r"^sample\(target\) takes 1 argument by position, got 2\. Name the others, such as draws= and tune=\.$",
+        ),
+        (
             lambda: tunamh.GLM(X, Y, tunamh.Logistic(), priors=None),
             r"^GLM has .* Here it is prior=\.",
         ),
@@ -130,6 +134,12 @@ def test_the_command_as_a_module():
             lambda: tunamh.GLM(X, Y, tunamh.Logistic(), None),
             r"^GLM\(X, y, family\) takes 3 arguments",
         ),
+        (lambda: sample("y ~ x"), r"got a text, 'y ~ x'.*tunamh\.sample\(tunamh\.regression\(formula, data\)\)"),
+        (lambda: tunamh.loo(None), r"^loo\(posterior, data\) needs data, the table that the model was fitted to\."),
+        (lambda: tunamh.predict(None, kind="mean"), r"^predict\(posterior, new_data\) needs new_data, a table"),
+        (lambda: tunamh.summary(None, hdi_prob=0.9), r"^summary has no argument hdi_prob=\. Here it is ci_prob=\.$"),
+        (lambda: tunamh.predictions(None, at={}), r"Here it is conditional=\."),
+        (lambda: tunamh.comparisons(None, variables="g"), r"Here it is contrast=\."),
         (lambda: tunamh.group_effects(None, level=0.9), r"^group_effects .* Here it is ci_prob=\."),
         (lambda: LogisticRegression(X, Y, priors=None), r"^LogisticRegression .* Here it is prior=\."),
     ],

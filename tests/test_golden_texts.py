@@ -54,7 +54,7 @@ _NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
 
 _WORST = re.compile(
     r"(effective draws|R-hat #) \([^)]*\)|(?<=that of )\S+(?=[.,])|(?<=#\|g)(?:_sigma|\[g#\])"
-    r"|^\S+ (?=fewest effective|largest R-hat)"
+    r"|^\S+ (?=the parameter with the)"
 )  # which parameter is the worst
 
 _FINGERPRINT = re.compile(r"\b(?=[0-9]*[a-f])[0-9a-f]{16}\b")  # digits alone are a number

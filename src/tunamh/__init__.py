@@ -1,4 +1,14 @@
-"""Exact posterior samples from large data. Each step reads only a few rows."""
+"""Exact posterior samples from large data. Each step reads only a few rows.
+
+    >>> import tunamh
+    >>> model = tunamh.regression("late ~ distance + (1 | airport)", flights, family="logistic")
+    >>> posterior = tunamh.sample(model, rng=1)
+    >>> tunamh.summary(posterior)
+
+`regression` makes a model from a formula and a table, `GLM` and `MixedModel` from arrays. `sample` draws from the
+posterior. `summary`, `predict`, `check`, `loo` and other functions take its result. `tunamh.priors` has the priors,
+`tunamh.extend` has the tools for parts of your own.
+"""
 
 import ast
 import sys
@@ -20,14 +30,42 @@ _ELSEWHERE = {
     "avg_slopes": "slopes",
     "avg_predictions": "predictions",
     "pp_check": "plot_check",
-    "posterior_predict": "replicate",
+    "posterior_predict": "predict",
     "loo_compare": "compare",
     "bridge_sampler": "evidence",
     "brm": "regression",
     "glmer": "regression",
     "lmer": "regression",
+    "glm": "regression",
+    "glmmTMB": "regression",
+    "stan_glm": "regression",
+    "stan_glmer": "regression",
+    "gam": "regression",
+    "coxph": "regression",
+    "survreg": "regression",
+    "survfit": "plot_survival",
+    "fixef": "summary",
+    "icc": "group_scales",
+    "fit": "sample",
+    "fitted": "predict",
+    "posterior_epred": "predict",
+    "posterior_linpred": "predict",
+    "waic": "loo",
+    "emmeans": "predictions",
+    "confint": "summary",
+    "rhat": "summary",
+    "get_prior": "prior_summary",
+    "default_prior": "prior_summary",
+    "hypotheses": "hypothesis",
+    "anova": "compare",
+    "kfold": "loo",
+    "ICC": "group_scales",
+    "varcorr": "group_scales",
+    "Bernoulli": "Logistic",
+    "Binomial": "Logistic",
+    "NegBinomial": "NegativeBinomial",
 }
-"""Functions of lme4, brms and marginaleffects, and what answers the same question here."""
+"""Functions of R packages, and what answers the same question here."""
 
 
 @cache

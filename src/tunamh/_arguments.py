@@ -175,6 +175,9 @@ _HERE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("prob", "hdi_prob", "interval", "level", "conf_level"), ("ci_prob=", "level=", "quantiles=")),
     **dict.fromkeys(("grpvar", "factor", "groups", "which"), ("group=",)),
     **dict.fromkeys(("type",), ("kind=",)),
+    **dict.fromkeys(("at", "datagrid"), ("conditional=",)),
+    **dict.fromkeys(("by",), ("average_by=",)),
+    **dict.fromkeys(("variables",), ("contrast=", "wrt=", "conditional=")),
     **dict.fromkeys(("priors",), ("prior=",)),
     **dict.fromkeys(("sigma", "sd", "std", "s"), ("scale=", "sds=")),
     **dict.fromkeys(("nu", "dof"), ("df=",)),
@@ -194,8 +197,20 @@ _IN_THE_FORMULA = {
 """Arguments of other functions that are a part of the formula here."""
 
 
+_RARELY_GIVEN = ("test", "proposal", "control", "kernel")
+"""An error for too many arguments names others as examples."""
+
+
+_OF_A_RESULT = "posterior", "results"
+_NEEDED = {
+    "data": "the table that the model was fitted to. A result does not contain its rows",
+    "new_data": "a table with the columns of the model, such as new rows. A result does not contain its rows",
+}
+"""Arguments that functions of a result need, and what they are."""
+
+
 def explained(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Raise a TypeError that names the argument here for one that another library has, or for too many of them.
+    """Raise a TypeError that names the argument here for one that another library has, for too many, or for too few.
 
     It decorates functions and ``__init__``.
     """
@@ -204,15 +219,21 @@ def explained(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
     own = [name for name in signature.parameters if name != "self"]
     skipped = len(signature.parameters) - len(own)
     by_position = [name for name in own if signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
+    needed = [name for name in by_position if signature.parameters[name].default is inspect.Parameter.empty]
 
     @wraps(function)
     def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        for name in kwargs:
-            if name not in own:
-                raise TypeError(_another_name(called, name, own))
+        refuse_unknown(called, kwargs, own)
         if len(args) - skipped > len(by_position):
             listed = f"{called}({', '.join(by_position)})"
-            raise TypeError(f"{listed} takes {len(by_position)} arguments by position, got {len(args) - skipped}.")
+            taken = f"{len(by_position)} argument{'s' * (len(by_position) != 1)} by position"
+            others = [name for name in own if name not in by_position]
+            named = [f"{name}=" for name in sorted(others, key=_RARELY_GIVEN.__contains__)][:2]
+            more = f" Name the others, such as {' and '.join(named)}." if named else ""
+            raise TypeError(f"{listed} takes {taken}, got {len(args) - skipped}.{more}")
+        missing = [name for name in needed[len(args) - skipped :] if name in _NEEDED and name not in kwargs]
+        if missing and needed[0] in _OF_A_RESULT:
+            raise TypeError(f"{called}({', '.join(needed)}) needs {missing[0]}, {_NEEDED[missing[0]]}.")
         return function(*args, **kwargs)
 
     return checked
@@ -230,6 +251,14 @@ def is_meant(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     of = {one.casefold(): one for one in known}
     near = difflib.get_close_matches(word.casefold(), list(of), 1, cutoff=cutoff)
     return f" Is {of[near[0]]} meant?" if near else ""
+
+
+def refuse_unknown(called: str, named: Iterable[str], known: Iterable[str]) -> None:
+    """Raise the TypeError of `explained` for a function that hands its arguments over to another one."""
+    own = list(known)
+    for name in named:
+        if name not in own:
+            raise TypeError(_another_name(called, name, own))
 
 
 def _another_name(called: str, name: str, own: list[str]) -> str:

@@ -1,19 +1,19 @@
-"""The tools to write your own family, prior, proposal, test, kernel or source of rows, in a file of your own.
+"""Tools to write your own family, prior, proposal, acceptance test, kernel or source of rows.
 
 docs/extend.md and docs/kernels.md have a complete example for each template below; the test suite runs these examples.
 
 The words of this page:
 
-- *Role*: a function signature. *Part*: a function that ``@part(role)`` compiles for this signature. The compiled chain
-  calls parts by pointer, so your parts run at full speed. `helper` compiles functions that parts call. Parts never
-  raise: they report an error by NaN or by the ``fault`` of a `Decision`, and Python raises it.
+- *Role*: the signature of a compiled function. *Part*: a function that ``@part(role)`` has compiled for this signature.
+  The chain is compiled, too, and calls parts without Python. `helper` compiles functions that parts call. A part cannot
+  raise an error: it returns NaN or the number of a fault, and then Python raises the error.
 - *Energy* of a row: its negative log-likelihood ``U_i(theta)``. *Rise*: its difference ``U_i(prop) - U_i(theta)``.
 - *Packed rows*: one array with all numbers that compiled code reads of each row (features, response, bound).
-- *Supply*: the object that draws rows for a test or kernel. Row ``i`` has the probability ``c_i / C``: its bound
-  ``c_i``, divided by the sum ``C`` of the bounds of all rows. The bound says how much the energy of the row can change
-  in a move.
-- *Own*: the argument of a kernel's step that has the kernel's numbers: ``own.hyper`` (fixed), ``own.knobs`` (tuning
-  parameters, set in warm-up) and ``own.memory`` (kept between steps).
+- *Bound* of row ``i``: a number ``c_i`` with ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)`` for all ``theta`` and
+  ``prop``; ``M`` is a distance. ``C`` is the sum of the bounds of all rows.
+- *Supply*: the object that draws rows for a test or kernel. It draws row ``i`` with the probability ``c_i / C``.
+- ``hyper``: fixed numbers of a part. ``knobs``: its tuning parameters, which warm-up sets. ``memory``: numbers that a
+  test or kernel keeps between steps. A kernel's step finds them in the argument ``own``: ``own.hyper`` and so on.
 
 | you add | its task | you write | you pass it to |
 |---|---|---|---|
@@ -24,12 +24,35 @@ The words of this page:
 | kernel | one exact step of the chain | `Step`, a `Kernel` | ``sample(target, kernel=...)`` |
 | source | the rows, block by block | ``map(function)``, a `Source` | ``GLM(source, family=...)`` |
 
+The roles
+---------
+Vectors are one-dimensional float64 arrays. ``out`` and the proposed state ``there`` are arrays that the part fills. ::
+
+    FamilyEnergy  energy(n, eta, y, hyper, out)               out[:n]: the energies of n rows
+    FamilyRise    rise(n, eta, eta_prop, y, hyper, out)       out[:n]: their energy differences
+    LogPrior      log_prior(theta, hyper) -> float            the log prior density; -inf outside the support
+    Distance      distance(here, there, hyper) -> float       the symmetric distance M of two states
+    Propose       propose(rng, here, there, knobs) -> float   the log Hastings factor of the proposed state
+    Decide        decide(rng, move, model, stream, knobs, memory, work) -> Decision
+    Adapt         adapt(knobs, mean)                          changes knobs in warm-up; mean is that of a statistic
+    Step          step(rng, place, model, stream, own, work, statistics) -> int       NO_FAULT, or a fault
+
+``rng`` is the random generator of the chain. ``model`` is the compiled target, and ``work`` its temporary space.
+``stream`` has the rows that are drawn next. Pass these arguments on to `sum_of_rises`, `sum_of_energies` and
+`draw_rows`. ``model.n_rows`` is the number of rows; docs/kernels.md shows other fields that a kernel may need.
+
+Other names: `NO_FAULT` (-1) says that there is no error. `BAD_RATIO` (-2) says that the log acceptance ratio is NaN or
++infinity, and `BAD_DISTANCE` (-3) that the distance is NaN or negative. A fault of 0 or more is the number of a row.
+`BLOCK` is the largest number of rows in one call of a part. `NO_ROWS` is the supply of a test that draws no rows.
+`ROWS_READ` is the `Statistic` for the number of rows that a step reads. `CONTRACT` and `REASSOCIATE` are values of
+``fastmath`` (see `part`).
+
 A family
 --------
-``f(eta, y)`` is minus the log likelihood of one row as a function of its linear predictor ``eta``. The bounds of
-tunamh come from the suprema of the derivatives of ``f``, or from upper bounds of these suprema; prove them in the
-docstring. They may be infinite. Minibatches need a finite bound of the first derivative or, with ``Taylor(order=k)``,
-of derivative number ``k + 1``. `tunamh.check_bounds` looks for a mistake. ::
+``f(eta, y)`` is minus the log likelihood of one row as a function of its linear predictor ``eta``. tunamh computes the
+bounds of rows from upper bounds of the derivatives of ``f``. You must prove these upper bounds; they may be infinite.
+Minibatches need a finite bound of the first derivative or, with ``Taylor(order=k)``, of derivative number
+``k + 1``. `tunamh.check_bounds` tests the bounds at random points. ::
 
     @part(FamilyEnergy)
     def energy(n, eta, y, hyper, out):                  # out[:n] = f(eta, y)
@@ -87,9 +110,8 @@ exact for any step size, if the Hastings factor is right. ::
 A test
 ------
 ``move`` is a `Move`. It has the parameters ``theta`` and ``prop``. Its ``log_rho`` is the part of the log acceptance
-ratio that needs no rows: prior, proposal and Taylor part. Its ``distance`` is ``M(theta, prop)``, with
-``|U_i(prop) - U_i(theta)| <= c_i M``. If a choice of the test depends on the move, it must depend on a symmetric
-function of (theta, prop). ::
+ratio that needs no rows: prior, proposal and Taylor part. Its ``distance`` is ``M(theta, prop)``. If the test chooses
+between several methods, the choice may depend on the move only by a symmetric function of (theta, prop). ::
 
     @part(Decide)
     def decide(rng, move, model, stream, knobs, memory, work):
@@ -110,15 +132,16 @@ function of (theta, prop). ::
 
         def finite_acceptance(self, problem, here, there): ...      # its exact probability, for `tunamh.theory`
 
-``memory`` is kept between the steps of a chain (in `tunamh.MH` the energy of its state). A test that draws rows uses
-``supply=target.supply``; `draw_rows` then draws rows with probabilities ``c_i / C``. Check that the test is exact by
-`tunamh.theory.transition_matrix` and `tunamh.theory.detailed_balance_error` before you trust a simulation.
+``memory`` is kept between the steps of a chain; `tunamh.MH` keeps the energy of the current state there. A test that
+draws rows uses ``supply=target.supply``; then `draw_rows` draws row ``i`` with the probability ``c_i / C``. Before you
+trust a simulation, use `tunamh.theory.transition_matrix` and `tunamh.theory.detailed_balance_error` to check that the
+test is exact.
 
 A kernel
 --------
 A kernel makes a whole step of the chain: it changes the state in the array ``place.here``, and must leave the posterior
 invariant. `InTurn` makes one step of each of several kernels. `MetropolisHastings(proposal, test)` is a kernel.
-docs/kernels.md has a complete example with its enumeration. ::
+docs/kernels.md has a complete example, with a proof by enumeration that the kernel is exact. ::
 
     @part(Step)
     def step(rng, place, model, stream, own, work, statistics):
@@ -147,8 +170,8 @@ these four members. ::
             return (function(Rows(start, X, y)) for start, X, y in ...)     # Rows has weights= and offset= too
 
 An attribute such as ``memory = 2**31`` limits the bytes of rows in memory. ``RowsOfTables(tables, read, names,
-columns)`` makes a source from tables in blocks (`tunamh.open_rows`); the function ``read`` of a block may run in other
-processes.
+columns)`` makes a source from tables in blocks (`tunamh.open_rows`). The function ``read`` makes `Rows` from a
+`TableBlock`; it may run in other processes.
 """
 
 from __future__ import annotations
@@ -207,24 +230,32 @@ from .theory import FiniteProblem
 def __getattr__(name: str) -> Any:
     """Two classes of before, of which `Family` has the members."""
     if name in ("WellKnownFamily", "FamilyWithLowerBound"):
-        warnings.warn(f"tunamh.extend.{name} is Family, which has its members.", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            f"tunamh.extend.{name} is an old name: use tunamh.extend.Family, which has the same members.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
         return Family
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def part(role: Any, *, fastmath: Any = False, cache: bool = False) -> Callable[[Callable], Part]:
-    """Decorator: compile a function for a role, that is, with the signature that tunamh needs for this task.
+    """Decorator: compile a function for a role, that is, with the signature that tunamh needs for a task.
 
     Parameters
     ----------
     role : FamilyEnergy, FamilyRise, LogPrior, Propose, Decide, Step, Adapt or Distance
-        The role. Its docstring has the arguments and the result of the function.
+        The role. The docstring of `tunamh.extend` lists the arguments and the result of each role.
     fastmath : set of LLVM flags, optional
         Which changes of floating-point arithmetic the compiler may make. `CONTRACT` and `REASSOCIATE` are such sets;
         both are safe for NaN and infinity. Default: no changes.
     cache : bool
         True: keep the compiled code on disk. If you edit the function, or a function that it calls, it is compiled
         again.
+
+    Returns
+    -------
+    A decorator. It returns a `Part`, which you pass to `ReadyTest`, `ReadyKernel` or another object of tunamh.
     """
     decorate = _jit.part(role, fastmath=fastmath, cache=cache)
     if role is not Decide:
@@ -257,8 +288,14 @@ def helper(
 ) -> Any:
     """Decorator: compile a function that parts call (see `part`).
 
-    Use ``inline=True`` for a function that is called for every row. ``fastmath`` and ``cache`` are the same arguments
-    as for `part`.
+    Parameters
+    ----------
+    function : callable
+        The Python function.
+    inline : bool
+        True: copy the compiled code into its callers. Use it for a function that is called for every row.
+    fastmath, cache
+        The same arguments as for `part`.
     """
     return _jit.helper(function, fastmath=fastmath, inline=inline, cache=cache)
 

@@ -24,9 +24,9 @@ from .capabilities import GloballyBounded, offers
 def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
     """Return the ``chi`` that guarantees TunaMH a spectral gap of ``kappa`` times the gap of MH.
 
-    ``chi`` is the parameter of `tunamh.TunaMH` for the batch size. The result is ``1 / (4 log(1 / (kappa (2 -
-    kappa))))`` (theorem C of docs/spec.md). With ``paper=True`` it is ``4 / ((1 - kappa) log(1 / kappa))``, the formula
-    of Zhang, Cooper and De Sa (2020).
+    ``chi`` is the parameter of `tunamh.TunaMH` for the batch size, and ``kappa`` is a number between 0 and 1. The
+    result is ``1 / (4 log(1 / (kappa (2 - kappa))))`` (theorem C of docs/spec.md). With ``paper=True`` it is ``4 / ((1
+    - kappa) log(1 / kappa))``, the formula of Zhang, Cooper and De Sa (2020).
     """
     if not 0 < kappa < 1:
         raise ValueError(f"kappa, a share of the full-data spectral gap, must lie between 0 and 1, got {kappa!r}")
@@ -36,7 +36,7 @@ def chi_for_gap(kappa: float, *, paper: bool = False) -> float:
 
 
 def gap_for_chi(chi: float, *, paper: bool = False) -> float:
-    """Return the guaranteed ratio of TunaMH's spectral gap to the gap of MH.
+    """Return the guaranteed ratio of the spectral gap of TunaMH to the spectral gap of full-data MH.
 
     ``chi`` is the parameter of `tunamh.TunaMH` for the batch size. The ratio is ``1 - sqrt(1 - exp(-1 / (4 chi)))``
     (theorem C of docs/spec.md). With ``paper=True`` it is ``exp(-1/chi - 2 sqrt(log(2) / chi))``, the formula of Zhang,
@@ -52,29 +52,31 @@ def expected_batch(chi: float, move_bound: float) -> float:
 
     The mean batch size is the mean number of rows that a step draws. ``C M`` is the sum of the bounds ``c_i M`` on the
     energy differences of all rows. ``chi`` is the parameter of `tunamh.TunaMH`: a larger ``chi`` gives larger batches
-    and a higher acceptance rate.
+    and a higher acceptance rate. The energy of a row is its negative log-likelihood.
     """
     return chi * move_bound**2 + move_bound
 
 
 def least_batch(kappa: float, move_bound: float, zeta: float = 3.4e-6) -> float:
-    """Return a lower bound of the mean number of rows that an exact test without memory reads in a step.
+    """Return a lower bound of the mean number of rows that a step of a minibatch test must read.
 
-    The test has at least ``kappa`` times the spectral gap of full-data MH. This is theorem 2 of Zhang, Cooper and De Sa
-    (2020). The bound is ``zeta kappa (C^2 M^2 + C M)``; ``move_bound = C M`` is the sum of the bounds on the energy
-    differences of all rows. The lemmas in the proof give at best ``zeta = 3.4e-6`` (docs/spec.md, section 4, erratum
-    7).
+    It holds for exact tests without memory whose spectral gap is at least ``kappa`` times the gap of full-data MH
+    (theorem 2 of Zhang, Cooper and De Sa 2020). The bound is ``zeta kappa (C^2 M^2 + C M)``. ``move_bound = C M`` is
+    the sum of the bounds on the energy differences of all rows; the energy of a row is its negative log-likelihood. The
+    lemmas in the proof give at best ``zeta = 3.4e-6`` (docs/spec.md, section 4, erratum 7).
     """
     return zeta * kappa * (move_bound**2 + move_bound)
 
 
 def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
-    """Return the ``chi`` that minimises the batch size of TunaMH divided by its guaranteed spectral gap.
+    """Return the ``chi`` that minimises the mean batch size of TunaMH divided by its guaranteed spectral gap.
 
-    The guarantee for the gap is the one of Zhang, Cooper and De Sa (2020), so the objective is ``(chi C^2 M^2 + C M)
-    exp(1/chi + 2 sqrt(log(2) / chi))``; ``move_bound = C M`` is the sum of the bounds on the energy differences of all
-    rows. With ``paper=True`` the result is the formula in their paper, about ``1 / sqrt(C M)``, which does not minimise
-    the objective (docs/spec.md, section 4, erratum 2). The minimiser tends to 2.248 for large ``C M``.
+    The guarantee is that of Zhang, Cooper and De Sa (2020), so the function minimises ``(chi C^2 M^2 + C M) exp(1/chi +
+    2 sqrt(log(2) / chi))``. ``move_bound = C M`` is the sum of the bounds on the energy differences of all rows; the
+    energy of a row is its negative log-likelihood. For large ``C M`` the result tends to 2.248.
+
+    With ``paper=True`` the result is the formula of the paper, about ``1 / sqrt(C M)``. This formula is not the minimum
+    (docs/spec.md, section 4, erratum 2).
     """
     if not move_bound > 0:
         raise ValueError(f"move_bound must be positive, got {move_bound!r}")
@@ -95,14 +97,13 @@ def effective_rows(gradients: np.ndarray, c: np.ndarray, hessian: np.ndarray, st
 
     It is ``N_eff = C sum_i ((g_i' V g_i) / c_i) / tr(V H)`` (docs/spec.md, section 5e), with the gradients ``g_i``, the
     bounds ``c_i``, their sum ``C``, the Hessian ``H`` and the covariance ``V`` below. The noise of the log ratio has a
-    variance proportional to ``N_eff`` divided by the batch size. So if ``N_eff`` is small, small batches are enough.
-    If it is about the number of rows (as for a correct model without a control variate), minibatches save almost
-    nothing.
+    variance proportional to ``N_eff`` divided by the batch size. So if ``N_eff`` is small, small batches are enough. If
+    it is about the number of rows (as for a correct model without a control variate), minibatches save almost nothing.
 
     Parameters
     ----------
     gradients : (N, d)
-        Gradients of the rows' energies at the mode.
+        Gradients of the rows' energies (negative log-likelihoods) at the mode.
     c : (N,)
         The bounds ``c_i`` of the rows.
     hessian : (d, d)
@@ -121,7 +122,7 @@ def effective_rows(gradients: np.ndarray, c: np.ndarray, hessian: np.ndarray, st
 
 @dataclass(frozen=True)
 class FiniteProblem:
-    """A target and a proposal on the states ``0 .. K-1``, small enough to compute every acceptance probability.
+    """A target and a proposal on the states ``0 .. K-1``, for exact computations.
 
     Attributes
     ----------
@@ -130,11 +131,11 @@ class FiniteProblem:
     c : (N,)
         The bounds ``c_i`` of the rows.
     distance : (K, K)
-        ``M(k, l)``, symmetric, with ``|U_i(l) - U_i(k)| <= c_i M(k, l)``.
+        The symmetric distance ``M(k, l)``, with ``|U_i(l) - U_i(k)| <= c_i M(k, l)``.
     proposal : (K, K)
-        ``q(l | k)`` in row ``k``, column ``l``.
+        The probability ``q(l | k)`` to propose state ``l`` from state ``k``, in row ``k`` and column ``l``.
     log_prior : (K,)
-        The part in closed form: the log prior and, with a control variate, the Taylor part.
+        The log prior of each state plus, with a control variate, the Taylor part of the log posterior.
     global_bounds : pair of (N,), optional
         For `PoissonMH`: two arrays of upper bounds. The first bounds the energy of each row, the second the difference
         between the largest and the smallest energy of each row.
@@ -149,10 +150,10 @@ class FiniteProblem:
 
     @classmethod
     def of(cls, target: Any, points: np.ndarray, proposal: np.ndarray) -> FiniteProblem:
-        """Make a finite problem whose states are ``points``.
+        """Make a finite problem whose K states are ``points``, an array (K, d) of parameter vectors.
 
-        The compiled code of ``target`` computes the energies, bounds and distances at these points. ``proposal`` is the
-        matrix (K, K) of proposal probabilities.
+        The compiled code of ``target`` computes the energies (negative log-likelihoods), bounds and distances at these
+        points. ``proposal`` is the matrix (K, K) of proposal probabilities.
         """
         model = target.model()
         points = np.array(points, dtype=np.float64)
@@ -184,17 +185,20 @@ class FiniteProblem:
         return weight / weight.sum()
 
     def log_rho(self, here: int, there: int) -> float:
-        """Return the logarithm of the part of a move's acceptance ratio that needs no rows.
+        """Return the part of the log acceptance ratio that needs no rows, for the move from ``here`` to ``there``.
 
-        The move goes from state ``here`` to state ``there``. This part is the product of the proposal ratio, the prior
-        ratio and the Taylor part.
+        It is the logarithm of the product of the proposal ratio, the prior ratio and the Taylor part.
         """
         q = self.proposal
         return math.log(q[there, here] / q[here, there]) + self.log_prior[there] - self.log_prior[here]
 
 
 def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
-    """Return the exact transition matrix (K, K) of a chain with the proposal ``problem.proposal`` and this test."""
+    """Return the exact transition matrix (K, K) of a chain on the K states of ``problem``.
+
+    The chain proposes states with ``problem.proposal`` and accepts or rejects them with ``test``. Row ``k`` is the
+    distribution of the next state if the current state is ``k``.
+    """
     K = problem.proposal.shape[0]
     T = np.zeros((K, K))
     for here in range(K):
@@ -208,7 +212,8 @@ def transition_matrix(problem: FiniteProblem, test: Any) -> np.ndarray:
 def acceptance(problem: FiniteProblem, test: Any, here: int, there: int) -> float:
     """Return the exact probability that ``test`` accepts the move from state ``here`` to state ``there``.
 
-    ``problem`` has the states, the energies of the rows in each state, and the proposal (`FiniteProblem`).
+    ``problem`` has the states, the energies (negative log-likelihoods) of the rows in each state, and the proposal
+    (`FiniteProblem`).
     """
     if problem.proposal[there, here] == 0 or problem.log_prior[there] == -np.inf:
         return 0.0
@@ -219,7 +224,8 @@ def full_acceptance(problem: FiniteProblem, here: int, there: int) -> float:
     """Return the acceptance probability of full-data MH, ``min(1, rho exp(-sum_i D_i))``.
 
     ``here`` and ``there`` are states of ``problem`` (`FiniteProblem`). ``D_i = U_i(there) - U_i(here)`` is the energy
-    difference of row ``i``; ``rho`` is the product of the proposal ratio, the prior ratio and the Taylor part.
+    difference of row ``i``; ``rho`` is the product of the proposal ratio, the prior ratio and the Taylor part. The
+    energy of a row is its negative log-likelihood.
     """
     rises = problem.energies[:, there] - problem.energies[:, here]
     return math.exp(min(0.0, problem.log_rho(here, there) - rises.sum()))
@@ -230,25 +236,27 @@ def thinned_acceptance(log_rho: float, rise: np.ndarray, bound: np.ndarray, *, b
 
     It is ``E min(1, rho prod_i (lam'_i / lam_i)^{s_i})`` with ``rho = exp(log_rho)``. The Poisson count ``s_i`` has the
     rate ``lam_i``; ``lam'_i = lam_i - rise_i`` is the rate in the move back. ``rise_i`` is the energy difference of row
-    ``i``, and ``bound_i = c_i M`` is the bound of ``|rise_i|``. The rate ``lam_i`` is ``beta bound_i + min(0, rise_i)``
-    if ``gamma = 0``, and ``(beta - 1) bound_i + max(0, rise_i)`` if ``gamma = 1``; for other ``gamma`` it is the
-    weighted mean of these two rates, with the weights ``1 - gamma`` and ``gamma``.
+    ``i``, and ``bound_i = c_i M`` is the bound of ``|rise_i|``. ``beta`` is the mean batch size of the test, divided by
+    the sum of all ``bound_i``. The rate ``lam_i`` is ``beta bound_i + min(0, rise_i)`` if ``gamma = 0``, and ``(beta -
+    1) bound_i + max(0, rise_i)`` if ``gamma = 1``; for other ``gamma`` it is the weighted mean of these two rates, with
+    the weights ``1 - gamma`` and ``gamma``. The energy of a row is its negative log-likelihood.
     """
     forward = (1 - gamma) * (beta * bound + np.minimum(0, rise)) + gamma * ((beta - 1) * bound + np.maximum(0, rise))
     if (forward < -1e-12).any() or (forward - rise < -1e-12).any():
-        raise ValueError("a row exceeds its bound: its rate would be negative")
+        raise ValueError("the energy difference of a row exceeds its bound")
     return poisson_acceptance(log_rho, np.maximum(forward, 0), np.maximum(forward - rise, 0))
 
 
 def poisson_acceptance(log_rho: float, forward: np.ndarray, backward: np.ndarray) -> float:
-    """Return ``E min(1, rho prod_i (backward_i / forward_i)^{s_i})``.
+    """Return the expectation ``E min(1, rho prod_i (backward_i / forward_i)^{s_i})``.
 
     This is the exact acceptance probability of a test that draws row ``i`` a random number ``s_i`` of times. The counts
-    ``s_i ~ Poisson(forward_i)`` are independent, and ``log_rho = log rho``.
+    ``s_i ~ Poisson(forward_i)`` are independent, and ``log_rho = log rho``. ``forward`` and ``backward`` are arrays
+    with one rate for each row.
 
-    Write the logarithm of ``rho prod_i (backward_i / forward_i)^{s_i}`` as ``A + B``, with A from one half of the rows
-    and B from the other half. The function lists all values of A and B and computes ``E min(1, e^{A+B}) = E[P(B >= -A)
-    + e^A E(e^B; B < -A)]``.
+    The function writes the logarithm of ``rho prod_i (backward_i / forward_i)^{s_i}`` as ``A + B``: A comes from one
+    half of the rows and B from the other half. It lists all values of A and B and computes ``E min(1, e^{A+B}) = E[P(B
+    >= -A) + e^A E(e^B; B < -A)]``.
     """
     with np.errstate(divide="ignore"):
         gains = np.log(backward[forward > 0]) - np.log(forward[forward > 0])
@@ -282,6 +290,7 @@ def subset_acceptance(problem: FiniteProblem, here: int, there: int, accepts: Ca
     """Return the mean of ``accepts(gains)`` over all orders in which the rows can be drawn.
 
     ``here`` and ``there`` are states of ``problem`` (`FiniteProblem`). ``gains`` are the energy differences ``U_i(here)
+    The energy of a row is its negative log-likelihood.
     - U_i(there)`` of the rows in this order. ``accepts`` returns the acceptance probability of a test that draws the
     rows in this order.
     """
@@ -317,40 +326,48 @@ def correction_atoms() -> tuple[np.ndarray, np.ndarray]:
 
 
 def detailed_balance_error(transition: np.ndarray, law: np.ndarray) -> float:
-    """Return ``max_kl |pi(k) T(k, l) - pi(l) T(l, k)|`` for the transition matrix ``T`` and ``pi = law``.
+    """Return how far a chain is from reversible: ``max_kl |pi(k) T(k, l) - pi(l) T(l, k)|``.
 
-    It is zero if the chain is reversible with respect to ``law``.
+    ``T`` is the transition matrix ``transition`` (K, K), and ``pi`` is the distribution ``law`` (K,). The result is
+    zero if the chain is reversible with respect to ``law``, and then ``law`` is a stationary distribution.
     """
     flow = law[:, None] * transition
     return float(np.abs(flow - flow.T).max())
 
 
 def invariance_error(transition: np.ndarray, law: np.ndarray) -> float:
-    """Return ``max_l |sum_k pi(k) T(k, l) - pi(l)|`` for the transition matrix ``T`` and ``pi = law``.
+    """Return how far ``law`` is from a stationary distribution: ``max_l |sum_k pi(k) T(k, l) - pi(l)|``.
 
-    It is zero if the chain leaves ``law`` invariant, reversible or not.
+    ``T`` is the transition matrix ``transition`` (K, K), and ``pi`` is the distribution ``law`` (K,). The result is
+    zero if ``law`` is a stationary distribution of the chain. The chain need not be reversible.
     """
     return float(np.abs(law @ transition - law).max())
 
 
 def stationary_law(transition: np.ndarray) -> np.ndarray:
-    """Return the stationary distribution, an array (K,), of an irreducible transition matrix (K, K)."""
+    """Return the stationary distribution, an array (K,), of an irreducible transition matrix (K, K).
+
+    Row ``k`` of the matrix is the distribution of the next state if the current state is ``k``.
+    """
     K = transition.shape[0]
     equations = np.vstack([transition.T - np.eye(K), np.ones(K)])
     return np.linalg.lstsq(equations, np.append(np.zeros(K), 1.0), rcond=None)[0]
 
 
 def spectral_gap(transition: np.ndarray) -> float:
-    """Return one minus the second largest eigenvalue of a reversible transition matrix."""
+    """Return one minus the second largest eigenvalue of a reversible transition matrix (K, K).
+
+    The larger the gap, the faster the chain converges to its stationary distribution.
+    """
     root = np.sqrt(stationary_law(transition))
     symmetric = root[:, None] * transition / root
     return float(1 - np.sort(np.linalg.eigvalsh((symmetric + symmetric.T) / 2))[-2])
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
-    """Return the total variation distance of two distributions, half the sum of ``|p - q|``.
+    """Return the total variation distance of two distributions ``p`` and ``q``: half the sum of ``|p - q|``.
 
-    If the sums of ``p`` and ``q`` differ, half of the difference of the sums is added, as for one more state.
+    If the sums of ``p`` and ``q`` differ, the result also includes half of the difference of the sums.
     """
     p, q = np.asarray(p), np.asarray(q)
     return float(0.5 * (np.abs(p - q).sum() + abs(p.sum() - q.sum())))
@@ -359,9 +376,10 @@ def total_variation(p: np.ndarray, q: np.ndarray) -> float:
 def walk_law(ratio: float, states: int) -> np.ndarray:
     """Return the stationary distribution of the random walk of the TunaMH paper on the states ``0 .. states - 1``.
 
-    A test without memory accepts moves up with the same probability ``a+`` at every state, and moves down with the
-    probability ``a-``. So the distribution is geometric with ``ratio = a+ / a-`` (docs/spec.md, section 2.9). At the
-    ends, where the Hastings factor differs, this is an approximation.
+    A test without memory accepts a move to the next higher state with the same probability ``a+`` at every state, and a
+    move to the next lower state with the probability ``a-``. So the distribution is geometric with ``ratio = a+ / a-``
+    (docs/spec.md, section 2.9). At the first and the last state, where the Hastings factor differs, this is an
+    approximation.
     """
     law = ratio ** (np.arange(states) - (states - 1 if ratio > 1 else 0))
     return law / law.sum()

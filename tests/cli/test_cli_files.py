@@ -55,6 +55,24 @@ NAMES = "Intercept", "distance", "C(carrier)"
 SHORT = ("--draws", 100, "--tune", 100, "--chains", 2)
 
 
+def test_survival_from_the_shell(here):
+    times = RNG.exponential(10, 300)
+    seen = pd.DataFrame({"time": times.clip(0.1, 20), "died": times < 20, "x": RNG.normal(size=300)})
+    seen.to_csv("seen.csv", index=False)
+    sampled = ("sample", "seen.csv", "Surv(time, died) ~ x", "--family", "piecewise-exponential", "--seed", 1, *SHORT)
+    assert "300 rows, split into " in run(*sampled, "--out", "run.nc").stdout
+    assert (
+        run("predict", "run.nc", "seen.csv", "--kind", "survival", "--times", "5,10", "--out", "p.csv").exit_code == 0
+    )
+    found = pd.read_csv("p.csv")
+    assert found["time"].tolist() == [5.0, 10.0] * 300
+    assert abs(found["mean"].iloc[::2].mean() - np.exp(-0.5)) < 0.1
+    assert "--times 12,24" in run("predict", "run.nc", "seen.csv", "--kind", "hazard", "--out", "q.csv").output
+    wrong = run("predict", "run.nc", "seen.csv", "--kind", "hazard", "--times", "5;10", "--out", "q.csv")
+    assert wrong.exit_code == 2
+    assert "numbers with commas" in wrong.output
+
+
 def test_from_a_file_to_draws_a_summary_and_predictions(here, table):
     found = run(*SAMPLE, "--draws", 300, "--out", "run.nc")
     assert found.exit_code == 0, found.output
@@ -233,7 +251,7 @@ HOSTILE = [
     (("sample", "flights.csv", "late ~ distance", "--family", "poison", "--out", "o.nc"), "no family 'poison'"),
     (("sample", "flights.csv", "late ~ distance", "--family", "poisson", "--out", "o.nc"), "is for numbers"),
     (("sample", "flights.csv", "late ~ distance", "--out", "o.nc"), "set --family logistic for two classes"),
-    (("sample", "flights.csv", "late ~ distance", *LOGISTIC), "where the draws go"),
+    (("sample", "flights.csv", "late ~ distance", *LOGISTIC), "where to save the draws"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "taken.nc"), "exists already"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--store", "taken"), "exists already"),
     (("sample", "flights.csv", "late ~ distance", *LOGISTIC, "--out", "folder"), "exists already"),

@@ -10,6 +10,7 @@ import pytest
 from tunamh.compiled import fixed
 from tunamh.compiled.layouts import FLAG, NUMBER, WHOLE, Layout, float32, int32
 from tunamh.compiled.windows import flat, from_column
+from tunamh.rows.packing import columns_by_name
 
 TREND = Layout(
     "Trend",
@@ -122,7 +123,7 @@ def _row(rows, i, width, K):
 
 def test_rows_have_named_columns():
     rows = np.zeros((4, 8))  # one column of padding
-    columns = ROW.columns(rows, width=2, K=3)
+    columns = columns_by_name(ROW, rows, width=2, K=3)
     columns.features[:], columns.y[:] = [[1.0, 2.0]], np.arange(4.0)
     columns.eta[:], columns.weight[:] = [[5.0, 6.0, 7.0]], 0.5
     features, y, eta, weight, end = _row(rows, 2, 2, 3)

@@ -38,7 +38,8 @@ def _draw(n, rng, state, gradient, model):
     common, factor = common_of(hyper), factor_of(hyper, 0)
     out, there = np.empty((n, common.p + 2)), state.copy()
     for k in range(n):
-        turn = FactorTurn(factor, common, None, None, state, there, None, None, None, None, None, None, None, None)
+        nothing = None, None, None, None, None, None, None, None, None
+        turn = FactorTurn(factor, common, None, None, state, there, *nothing)
         out[k, common.p + 1] = propose_by_table(rng, turn, gradient)
         for j in range(common.p):
             out[k, j] = there[j] - common.centre[j]

@@ -69,6 +69,7 @@ def test_families_by_their_words(word, family):
     [
         ("logit", "logistic"),
         ("NegBin", "negative-binomial"),
+        ("negbinomial", "negative-binomial"),
         ("cox", "piecewise-exponential"),
         ("logistik", "logistic"),
     ],

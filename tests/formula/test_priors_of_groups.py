@@ -75,3 +75,18 @@ def test_effects_of_single_counts_of_successes_are_part_of_a_row():
     own, of_row = (posterior.posterior[f"1|{name}_sigma"] ** 2 for name in ("g", "row"))
     expected = own / (own + of_row + np.pi**2 / 3)
     assert float(shares["mean"].iloc[0]) == pytest.approx(float(expected.mean()), rel=1e-6)
+
+
+@pytest.mark.parametrize("given", [0.5, [0.5, 0.2], [0.5, HalfNormal(1)]])
+def test_known_scales_of_correlated_effects_are_refused(given):
+    """They would be effects without correlations, which the formula did not ask for."""
+    with pytest.raises(tunamh.FormulaError, match=r"Write \|\| for effects without correlations"):
+        tunamh.regression("y ~ x + (1 + x | g)", DATA, family="gaussian", prior={"(1 + x | g)": given})
+    tunamh.regression("y ~ x + (1 + x || g)", DATA, family="gaussian", prior={"(1 + x || g)": 0.5})
+
+
+def test_correlations_beside_known_scales_are_refused():
+    X = np.column_stack([np.ones(48), DATA["x"]])
+    effects = tunamh.GroupEffects(DATA["g"], X=X, scale=[0.5, 0.2], correlation=2.0)
+    with pytest.raises(ValueError, match="correlation of g has no meaning beside known standard deviations"):
+        tunamh.MixedModel(X, DATA["y"], tunamh.Gaussian(), effects)

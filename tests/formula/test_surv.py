@@ -61,6 +61,14 @@ def test_strata_of_several_columns_are_those_that_occur():
     assert set(target.formula.predictor_columns) == {"x", "s", "u"}
 
 
+def test_a_model_in_words_counts_rows_pieces_of_rows_and_pieces_of_the_hazard():
+    target = tunamh.regression("Surv(stop, dead) ~ x", TABLE, family=FAMILY)
+    assert target.n_rows > N
+    family, rows = str(target).splitlines()[1:3]
+    assert family == "Family: Piecewise-exponential regression (4 pieces)"
+    assert rows == f"Rows: {N:,}, split into {target.n_rows:,} pieces of time"
+
+
 def test_the_intercept_is_in_the_log_hazards():
     target = tunamh.regression("Surv(stop, dead) ~ C(s)", TABLE, family=FAMILY)
     assert target.row_layout.names == ["C(s)[b]"]

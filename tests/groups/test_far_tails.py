@@ -112,3 +112,24 @@ def test_a_state_that_is_no_number_is_a_fault(wrong, at):
     state = model.start(np.random.default_rng(1))
     state[at] = wrong
     assert sweep(model, 1, state)[1] == BAD_RATIO
+
+
+def test_a_prior_of_a_scale_may_end_beside_an_unknown_scale_of_the_errors():
+    """Beyond its end there is no slope: sampling ended in a LinAlgError."""
+    rng = np.random.default_rng(3)
+    codes, x = np.repeat(np.arange(6), 2), rng.standard_normal(12)
+    y = rng.standard_normal(6)[codes] + 0.5 * rng.standard_normal(12)
+    effects = GroupEffects(codes, scale=tunamh.priors.Uniform(0.1, 3.0))
+    errors = tunamh.Gaussian(scale=tunamh.HalfNormal(1.0))
+    model = MixedModel(np.column_stack([np.ones(12), x]), y, errors, effects, prior=Normal(scale=3.0))
+    posterior = tunamh.sample(model, draws=4000, rng=1, progressbar=False).posterior
+    sigma, s = np.exp(np.linspace(-4, 2, 121)), np.linspace(0.1, 3.0, 60)
+    X, density = np.column_stack([np.ones(12), x]), np.empty((121, 60))
+    for i, one in enumerate(sigma):
+        for k, of_groups in enumerate(s):
+            V = one**2 * np.eye(12) + of_groups**2 * (codes[:, None] == codes) + 9.0 * X @ X.T
+            density[i, k] = -0.5 * (np.linalg.slogdet(V)[1] + y @ np.linalg.solve(V, y) + one**2) + np.log(one)
+    mass = np.exp(density - density.max())
+    for draws, grid, axis in ((posterior["scale"], sigma, 1), (posterior["group_scale"], s, 0)):
+        wanted = (mass.sum(axis=axis) * grid).sum() / mass.sum()
+        assert abs(score(draws.values.reshape(4, -1), wanted)) < 4.5

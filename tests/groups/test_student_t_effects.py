@@ -78,7 +78,7 @@ def by_formula():
     table = pd.DataFrame({"y": Y, "g": [f"g{k}" for k in CODES]})
     prior = {"law (1 | g)": priors.StudentT(df=2.5), "(1 | g)": tunamh.HalfNormal(1.0)}
     target = tunamh.regression("y ~ 1 + (1 | g)", table, prior=prior)
-    return table, target, tunamh.sample(target, chains=2, draws=600, rng=1, progressbar=False)
+    return table, target, tunamh.sample(target, chains=2, draws=3000, rng=1, progressbar=False)
 
 
 def _densities(posterior):
@@ -91,7 +91,7 @@ def _densities(posterior):
 @pytest.mark.filterwarnings("ignore::tunamh.ConvergenceWarning")
 def test_replicas_have_the_density_of_the_draws(by_formula):
     table, _, posterior = by_formula
-    found = tunamh.replicate(posterior, table, rows=12, draws=1200, rng=1)
+    found = tunamh.replicate(posterior, table, rows=12, draws=6000, rng=1)
     own = found.log_likelihood["y"].values.reshape(-1, 12)
     np.testing.assert_allclose(own, _densities(posterior)[: len(own)], rtol=1e-9, atol=1e-12)
     simulated = found.posterior_predictive["y"].values.reshape(-1, 12)
@@ -103,7 +103,7 @@ def test_replicas_have_the_density_of_the_draws(by_formula):
 def test_rows_are_left_out_by_importance(by_formula):
     """Effects are integrated out; ``-log E[1 / p(y_i)]`` with effects held is near where its own Pareto k is small."""
     table, _, posterior = by_formula
-    found = tunamh.loo(posterior, table, rows=12, draws=1200)
+    found = tunamh.loo(posterior, table, rows=12, draws=6000)
     held = _densities(posterior)
     plain = -np.log(np.exp(-held).mean(axis=0))
     light = array_stats.psislw(held.T, axis=-1)[1] < 0.4

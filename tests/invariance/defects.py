@@ -65,7 +65,7 @@ DEFECTS: dict[str, Defect] = {
         "groups | logistic | sweep, learned law",
     ),
     "the means of nested groups use a wrong weight of the outer groups": Defect(
-        "groups/move_means.py",
+        "groups/move_parents.py",
         "        weight[m], push[m] = outer[m] * own[c, c], 0.0",
         "        weight[m], push[m] = 0.3 * outer[m] * own[c, c], 0.0",
         "nested | logistic | move that no row sees",
@@ -78,9 +78,21 @@ DEFECTS: dict[str, Defect] = {
     ),
     "a common coefficient is exchanged with group effects, with a wrong ratio of its prior": Defect(
         "groups/move_means.py",
-        "    log_ratio = -log_prior_of_common(model, common, state)",
-        "    log_ratio = -0.5 * log_prior_of_common(model, common, state)",
+        "    log_ratio = -log_prior_of_common(turn.prior, common, state)",
+        "    log_ratio = -0.5 * log_prior_of_common(turn.prior, common, state)",
         "slopes | logistic | move that no row sees",
+    ),
+    "a scale is drawn uniformly, and the density of its logarithm is left out": Defect(
+        "groups/move_common.py",
+        "    return here - scales[a]",
+        "    return 0.0 * scales[a]",
+        "slopes | logistic | common move",
+    ),
+    "a dilation of the errors leaves out its Jacobian": Defect(
+        "groups/move_common.py",
+        "    return factor.p * step",
+        "    return 0.0 * step",
+        "one row per group, known scale | Gaussian | common move",
     ),
     "the random walk of a parameter that all rows share is not symmetric": Defect(
         "groups/move_common.py",
@@ -132,8 +144,8 @@ DEFECTS: dict[str, Defect] = {
     ),
     "the step of all factors together leaves out their volumes": Defect(
         "groups/move_jointly.py",
-        "    total = volumes - prior\n",
-        "    total = 0.5 * volumes - prior\n",
+        "    total = volumes - closed\n",
+        "    total = 0.5 * volumes - closed\n",
         "nested | logistic | all factors together",
     ),
     "the step of all factors together shrinks the means of effects at its end": Defect(
@@ -141,6 +153,12 @@ DEFECTS: dict[str, Defect] = {
         "            effects[g] = A[g] / P[g] + eps[g] / math.sqrt(P[g])",
         "            effects[g] = 0.7 * A[g] / P[g] + eps[g] / math.sqrt(P[g])",
         "crossed | logistic | all factors together",
+    ),
+    "whether a sweep moves the common parameters is chosen by the state": Defect(
+        "groups/sweep.py",
+        "int(rng.random() * common.factors)) if by_lot",
+        "int(rng.random() * common.factors) if state[1] < common.centre[1] else -1) if by_lot",
+        "crossed | logistic | sweep, one factor by lot",
     ),
     "the step of the scales leaves out the Jacobian of the logarithm": Defect(
         "groups/kernel_common.py",

@@ -13,19 +13,28 @@ import tunamh
 from problems import STRUCTURES, Problem
 from tunamh.acceptance.firefly import FlyMC
 from tunamh.chains.metropolis import MetropolisHastings
-from tunamh.compiled import NO_FAULT, Step, fixed, part, under_prior
+from tunamh.compiled import NO_FAULT, Step, fixed, part
 from tunamh.compiled.references import address_of, keep_until_here
 from tunamh.compiled.vector import copy_into
 from tunamh.groups.conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
 from tunamh.groups.joint_law import may_move_jointly, numbers_of
-from tunamh.groups.kernel_common import FactorTurn, draw_weights, tau_of
+from tunamh.groups.kernel_common import CommonPrior, FactorTurn, draw_weights, tau_of
 from tunamh.groups.layout import common_of, factor_of
 from tunamh.groups.learned_law import LearnedLaw
 from tunamh.groups.levels import LeveledRegression, may_have_groups
 from tunamh.groups.move_jointly import ready_jointly
 from tunamh.groups.prior_scales import draw_prior_scales
-from tunamh.groups.roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, MOVE_TOGETHER, move_at, scales_at
-from tunamh.groups.sweep import _lengths_of, _slope_given_others
+from tunamh.groups.roles import (
+    MOVE_COMMON,
+    MOVE_EFFECTS,
+    MOVE_MEANS,
+    MOVE_PARENTS,
+    MOVE_SCALES,
+    MOVE_TOGETHER,
+    move_at,
+    scales_at,
+)
+from tunamh.groups.sweep import BY_LOT, _lengths_of, _slope_given_others
 from tunamh.priors.mixtures import HORSESHOE
 from tunamh.proposals.nested import Nested
 from tunamh.sampling.choice import choose
@@ -145,7 +154,7 @@ _COMMON, _EFFECTS, _SCALES, _MEANS, _TOGETHER, _OF_PRIOR = 1.0, 2.0, 3.0, 4.0, 5
 @part(Step)
 def _one_move(rng, place, model, stream, own, work, statistics):
     """What `tunamh.groups.sweep` does for every factor, but one of the four moves alone: that of ``knobs[2]``."""
-    model, knobs = under_prior(model, own.log_prior, own.prior_hyper), own.knobs
+    prior, knobs = CommonPrior(own.log_prior, own.prior_hyper), own.knobs
     hyper, parts = model.data.hyper, own.parts
     common = common_of(hyper)
     state, there = place.here, place.there
@@ -169,7 +178,7 @@ def _one_move(rng, place, model, stream, own, work, statistics):
         weights = np.empty(factor.groups)
         draw_weights(rng, factor, common, state, weights)
         turn = FactorTurn(
-            factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1], parts, weights
+            factor, common, model, work, state, there, kappa, slope, given, away, False, knobs[1], parts, weights, prior
         )
         address = address_of(turn)
         if knobs[2] == _COMMON:
@@ -187,6 +196,8 @@ def _one_move(rng, place, model, stream, own, work, statistics):
             fault = move.fault
         elif knobs[2] == _MEANS:
             fault = scales_at(parts[MOVE_MEANS])(rng, address)
+            if factor.n_parents > 0:
+                scales_at(parts[MOVE_PARENTS])(rng, address)
         elif not factor.known:
             fault = scales_at(parts[MOVE_SCALES])(rng, address)
             copy_into(there, state)
@@ -213,6 +224,13 @@ def one_move(which: float) -> Ready:
 
 def sweep(*, full: bool = False, rho: float = 0.0) -> Ready:
     return lambda problem: _swept(problem.target, problem.target, knobs=fixed([float(full), rho]))
+
+
+def by_lot(problem: Problem) -> Mover:
+    """The sweep beside moves of all factors together: (A) for one factor, which is drawn by lot."""
+    if len(problem.structure.factors) < 2:
+        raise LeftOut
+    return _swept(problem.target, problem.target, knobs=BY_LOT, then=())
 
 
 def learned(problem: Problem) -> Mover:
@@ -255,6 +273,7 @@ OF_GROUPS: dict[str, Ready] = {
     "sweep": sweep(),
     "sweep, nearer": sweep(rho=0.7),
     "sweep, all rows": sweep(full=True),
+    "sweep, one factor by lot": by_lot,
     "sweep, learned law": learned,
     "common move": one_move(_COMMON),
     "groups' own move": one_move(_EFFECTS),

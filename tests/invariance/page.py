@@ -14,9 +14,12 @@ from long_form import limit, write_page
 from problems import STRUCTURES
 
 STEPS = 8
-_HEAD = "| posterior | kernel | families | tests | largest z | run |\n|---|---|---:|---:|---:|---|"
+_HEAD = (
+    "| posterior | kernel | families tested | tests | largest score | day of the run |\n|---|---|---:|---:|---:|---|"
+)
 _HEAD_OF_DEFECTS = (
-    "| an error put into the code | found in (posterior; family; kernel) | largest z | run |\n|---|---|---:|---|"
+    "| a deliberate error in the code | found in (posterior; family; kernel) | largest score | day of the run |\n"
+    "|---|---|---:|---|"
 )
 
 
@@ -80,9 +83,10 @@ def told(rows: list[Row], points: int) -> str:
         max((row.largest for row in rows), default=0.0),
     )
     return (
-        f"{cells:,} cells, {tests:,} tests of {points - points // 3:,} draws, {STEPS} steps each. Largest score: "
-        f"{largest:.2f}. If every kernel is exact, the largest of so many scores exceeds {limit(tests, 0.05):.2f} in "
-        f"only one of twenty such tables. {platform.machine()}."
+        f"The table has {cells:,} cells with {tests:,} tests. Each test uses {points - points // 3:,} draws and "
+        f"{STEPS} steps of the kernel. The largest score is {largest:.2f}. If every kernel is\nexact, the largest of "
+        f"so many scores exceeds {limit(tests, 0.05):.2f} in only one of twenty such tables. (Processor: "
+        f"{platform.machine()}.)"
     )
 
 

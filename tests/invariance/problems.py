@@ -21,9 +21,9 @@ from tunamh.formula.splines import raw_columns
 from tunamh.priors.mixtures import MixturePrior, by_shares
 from tunamh.priors.smooths import WithSmooths
 from tunamh.targets.designs import DenseDesign
+from tunamh.targets.designs.base import NamedDesign
 from tunamh.targets.designs.curved import CurvedDesign
 from tunamh.targets.designs.curves import Curve
-from tunamh.targets.designs.from_tables import NamedDesign
 
 CODES = np.array([0, 0, 0, 0, 1, 2, 2, 1, 2, 1, 2, 1])  # lumps at both ends, low responses, high ones
 OTHERS = np.array([0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1])
@@ -180,6 +180,7 @@ STRUCTURES = {
     "groups": Structure(((CODES, 1, False),)),
     "groups, curves": Structure(((CODES, 1, False),), splines=True),
     "groups, known scale": Structure(((CODES, 1, True),)),
+    "one row per group, known scale": Structure(((np.arange(N_ROWS), 1, True),)),
     "groups, weights, offset": Structure(((CODES, 1, False),), beside=("weights", "offset")),
     "slopes": Structure(((CODES, 2, False),)),
     "slopes, known scales": Structure(((CODES, 2, True),)),

@@ -25,6 +25,7 @@ TESTS = 10_000  # in all, about
 
 
 VARIANTS = ("nested", "Student-t", "related", "known scale", "further predictor", "two predictors", "prior by shares")
+VARIANTS += ("crossed", "slopes", "groups, weights, offset")
 """Structures that vary others. In `make test` each of them meets one family; in `make test-long` all of them."""
 
 
@@ -151,7 +152,8 @@ def test_rows_that_were_run_again_go_into_the_page(tmp_path, monkeypatch):
     assert there == "| slopes | sweep | 2 | 20 | 2.00 | 2026-01-01 |"  # one of its two families was run again
     assert of_slopes == "| slopes | sweep | 1 | 7 | 3.00 | 2026-02-02 |"
     assert of_nested == "| nested | sweep | 1 | 7 | 3.00 | 2026-02-02 |"
-    assert "6 cells, 48 tests of 2,000 draws, 8 steps each. Largest score: 3.00." in text
+    assert "The table has 6 cells with 48 tests. Each test uses 2,000 draws" in text
+    assert "The largest score is 3.00." in text
     assert (
         "| the acceptance ratio of a minibatch uses a wrong rate | columns; logistic; walk, TunaMH | 7.4 | 2026-02-02 |"
         in text

@@ -11,8 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import tunamh
-
 PAGE = Path(__file__).parents[2] / "docs" / "living-data.md"
 
 
@@ -34,12 +32,10 @@ def flights(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_code_blocks_run(flights):
+def test_code_blocks_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     pytest.importorskip("matplotlib").use("Agg")
-    rng = np.random.default_rng(9)
-    X, y = rng.standard_normal((1500, 3)), rng.integers(2, size=1500)
-    parts = [(X[:1000], y[:1000]), (X[1000:], y[1000:])]
-    names = {"tunamh": tunamh, "X": X, "y": y, "X_new": X[:100], "y_new": y[:100], "parts": parts}
+    names = {}
     for block in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.S | re.M):
         exec(block, names)
     assert "the old centre is kept" in names["posterior"].posterior.attrs["choice"]

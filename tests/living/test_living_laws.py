@@ -15,10 +15,11 @@ from scipy import stats
 
 import tunamh
 from tunamh.living import cache as caches
-from tunamh.living import piece_map, set_up
+from tunamh.living import set_up
 from tunamh.living.kept_rows import SERVING, KeptRows
 from tunamh.living.sums import mapped
 from tunamh.rows.servings import Served
+from tunamh.targets.expansion import audit
 
 NIGHTS, DRIFT = 20, 0.01
 
@@ -322,8 +323,8 @@ def test_kept_rows_are_the_rows_at_their_places(few_rows):
 @pytest.mark.parametrize("distance", [1.0, 0.001])
 def test_a_map_holds_every_row_against_its_bound(few_rows, monkeypatch, distance):
     """The control: distances that are a thousand times too short are found out."""
-    night, whole = set_up.map_of(few_rows, centre_of(few_rows)), piece_map.second_order
-    monkeypatch.setattr(piece_map, "second_order", lambda *products: distance * whole(*products))
+    night, whole = set_up.map_of(few_rows, centre_of(few_rows)), audit.second_order
+    monkeypatch.setattr(audit, "second_order", lambda *products: distance * whole(*products))
     found = nullcontext() if distance == 1 else pytest.raises(tunamh.BoundViolation, match="row")
     with found:
         night(few_rows.observations.source.blocks_of(1), 100, (1, 2), list(few_rows.names))

@@ -105,7 +105,7 @@ def test_the_page_builds_from_what_exists(tmp_path):
     text = page.build(tmp_path).read_text()
     assert "504.07" in text
     assert "Not run yet: figure-1" in text
-    assert "Quick run" in text
+    assert "quick run" in text
     assert "http" not in text.replace("http://www.w3.org", "")  # self-contained
 
 

@@ -44,7 +44,7 @@ def described(line: dict[str, Any]) -> str:
 
 
 def table(lines: list[dict[str, Any]]) -> str:
-    head = "| posterior | parameters | comparisons | effective draws | rms z | largest z |"
+    head = "| posterior | parameters | comparisons | effective draws, tunamh | root mean square of z | largest abs(z) |"
     rows = (
         f"| {line['posterior']} | {line['parameters']} | {line['comparisons']} | {line['effective']:,} | "
         f"{line['rms']:.2f} | {line['largest']:.2f} |"
@@ -59,9 +59,9 @@ def summary(fine: list[dict[str, Any]], left_out: list[str]) -> str:
     largest = max(line["largest"] for line in fine)
     others = f" Left out: {', '.join(left_out)}." if left_out else ""
     return (
-        f"{len(fine)} posteriors, {tests:,} comparisons: rms z {rms:.2f}, largest {largest:.2f}. If every "
-        f"sampler is exact, the largest of so many z exceeds {limit(tests, 0.05):.2f} in only one of twenty such "
-        f"tables.{others} "
+        f"There are {tests:,} comparisons for {len(fine)} posteriors. The root mean square of all z scores is "
+        f"{rms:.2f}; 1 is expected. The largest is {largest:.2f}. If\nevery sampler is exact, the largest of so many "
+        f"exceeds {limit(tests, 0.05):.2f} in only one of twenty such tables.{others} "
         f"{platform.machine()}, {datetime.now(UTC):%Y-%m-%d}."
     )
 

@@ -318,3 +318,22 @@ def test_times_that_are_split_count_as_the_rows_of_the_table():
     times = TABLE.head(200).assign(t=RNG.gamma(2, 1, 200), ev=RNG.integers(0, 2, 200))
     found = tunamh.loo(short("Surv(t, ev) ~ x", times, tunamh.PiecewiseExponential((1.0, 2.0))), times)
     assert found.n_rows == 200
+
+
+def test_responses_of_another_fit_are_refused(rng):
+    table = pd.DataFrame({"x": rng.standard_normal(60)})
+    table["y"] = 1.0 + table["x"] + rng.standard_normal(60)
+    fit = tunamh.sample(tunamh.regression("y ~ x", table), draws=100, chains=2, rng=1, progressbar=False)
+    assert np.isfinite(tunamh.loo(fit, table).elpd)
+    holes = pd.concat([table.iloc[:3].assign(x=np.nan), table], ignore_index=True)
+    other = table.assign(y=2 * table["y"])
+    with pytest.raises(NotApplicable, match=r"fitted to other values of y: row 0 has .* Pass the data of the fit"):
+        tunamh.loo(fit, other)
+    with pytest.raises(NotApplicable, match="other values of y"):
+        tunamh.compare({"a": fit, "b": fit}, table.sample(frac=1.0, random_state=1))
+    with pytest.raises(NotApplicable, match="other values of y"):
+        tunamh.loo(fit, table.iloc[::-1], rows=20, rng=2)
+    again = tunamh.sample(
+        tunamh.regression("y ~ x", holes, missing="drop"), draws=100, chains=2, rng=1, progressbar=False
+    )
+    assert np.isfinite(tunamh.loo(again, holes).elpd)

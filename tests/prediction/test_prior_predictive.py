@@ -213,7 +213,7 @@ def test_the_picture():
     )
     shares = tunamh.plot_prior_predictive(drawn("step ~ x", family=tunamh.Ordinal(), draws=50))
     assert shares.get_ylabel() == "share of rows"
-    with pytest.raises(TypeError, match=r"what tunamh\.prior_predictive"):
+    with pytest.raises(TypeError, match=r"result of tunamh\.prior_predictive"):
         tunamh.plot_prior_predictive(TABLE)
     plt.close("all")
 

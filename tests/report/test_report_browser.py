@@ -121,7 +121,7 @@ def test_tables_are_not_cut_on_a_screen_of_1280_pixels(tmp_path):
     formula = f"y ~ {income} + (1 + {income} | g)"
     tree = tunamh.sample(tunamh.regression(formula, table), draws=150, tune=150, rng=1, progressbar=False)
     page = tunamh.report(tree, tmp_path / "report.html").read_text()
-    assert ">Shift<" in page
+    assert ">Shift from Laplace<" in page
     text = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", page)
     (tmp_path / "asked.html").write_text(text.replace("</body>", WIDE + "</body>"))
     shown = run_chromium("--window-size=1280,900", "--dump-dom", (tmp_path / "asked.html").as_uri()).stdout

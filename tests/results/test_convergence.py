@@ -13,7 +13,7 @@ import tunamh
 from conftest import logistic_data
 from tunamh import MH, LogisticRegression, RandomWalk, sample
 from tunamh.errors import for_shell
-from tunamh.results.convergence import diagnose, in_the_tails, judge, r_hat_limit
+from tunamh.results.convergence import _suspects, diagnose, in_the_tails, judge, r_hat_limit
 from tunamh.results.layout import plain_layout
 from tunamh.results.tree import posterior_of
 from tunamh.results.until import Until
@@ -173,3 +173,39 @@ def test_who_mixes_slowly_in_a_long_run_is_found():
     found = judge(x)
     assert found.ess_of == 37
     assert found.ess == pytest.approx(2 * 20_000 / 4, rel=0.25)
+
+
+def test_parameters_that_never_move_are_found_among_many_that_do(rng):
+    """Few draws are looked at first: a parameter that moves between these only is not frozen."""
+    x = rng.standard_normal((2, 400, 60))
+    x[0, :, 7] = 3.0
+    x[1, :, 9] = 1.0
+    x[1, 399, 9] = 2.0
+    found = judge(x)
+    assert found.frozen == [7]
+    assert found.stuck == []
+
+
+def test_rules_that_choose_parameters_are_those_of_all_draws_at_once(rng):
+    x = autoregressive(rng, 3, 997, 400, 0.5)
+    x[1, :, 30:50] += np.linspace(0, 1, 20)
+    x[:, :, 60:80] += np.linspace(0, 2, 997)[:, None]
+    x[:, :, 100:120] = x[:, :, 100:120].cumsum(axis=1)
+    values = x.transpose(2, 0, 1)
+    spread, pieces = values.var(axis=(1, 2)), 997 // 30
+    rules = [-np.square(np.diff(values, axis=2)).mean(axis=(1, 2)) / spread]
+    for k in (2, pieces):
+        means = values[:, :, : 997 // k * k].reshape(400, 3 * k, -1).mean(axis=2)
+        rules.append((997 // k) * means.var(axis=1) / spread)
+    assert set(_suspects(x)) == {j for rule in rules for j in np.argsort(rule)[-16:].tolist()}
+
+
+def test_a_large_variable_is_a_part_of_all_draws(rng):
+    layout = plain_layout([("theta", ["a", "b"]), ("group_effect", [str(j) for j in range(998)])])
+    few, many = rng.standard_normal((1, 10, 1000)), rng.standard_normal((1, 1200, 1000))
+    for draws, shared in ((few, False), (many, True)):
+        found = posterior_of(draws, layout)
+        assert np.shares_memory(found["group_effect"].values, draws) == shared
+        assert not np.shares_memory(found["theta"].values, draws)
+        np.testing.assert_array_equal(found["group_effect"].values, draws[..., 2:])
+        np.testing.assert_array_equal(found["theta"].values, draws[..., :2])

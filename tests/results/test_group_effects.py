@@ -239,7 +239,7 @@ def test_a_part_of_the_levels_has_a_table_without_rows(slopes):
     assert table["rows"].isna().all()
     plain = mixed()
     plain["posterior"] = xarray.DataTree(plain.posterior.to_dataset().isel(group_effect_parameter=slice(5)))
-    with pytest.raises(tunamh.NotApplicable, match="has 5 group effects, its model has another number"):
+    with pytest.raises(tunamh.NotApplicable, match="has 5 group effects, but its model has another number"):
         tunamh.group_effects(plain)
 
 

@@ -9,7 +9,7 @@ from made import TABLE, N, X
 
 import tunamh
 from tunamh.rows import parquet
-from tunamh.rows.seal import digest_of
+from tunamh.rows.digest import digest_of
 
 
 def written(path):

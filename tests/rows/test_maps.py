@@ -30,20 +30,20 @@ def maps(monkeypatch):
     return begun
 
 
-def test_a_set_up_reads_the_rows_seven_times(tmp_path, maps):
-    """A look, samples, two gradients, Hessian, bounds; the first rows of the chains come with the audit."""
+def test_a_set_up_reads_the_rows_four_times(tmp_path, maps):
+    """A look with samples, the search, its last step with bounds and audit; then the first rows of the chains."""
     rows = tunamh.open_rows(write(tmp_path), memory="1MiB")
     target = tunamh.LogisticRegression(rows[["a", "b", "c"]], y="late")
     assert len(maps) == 1
     made = Choices(target, None, None, None).sampler()
-    assert len(maps) == 6
+    assert len(maps) == 3
     made.target.gathered.expect(1)
     run = ChainRun(made.target, made.ready, np.random.SeedSequence(1), 0, None, Size(50, 20))
     made.target.gathered.begin()
     assert made.target.gathered.gathered == 0
     run.open()
     run._advance(slice(0, 1), 1)
-    assert len(maps) == 7
+    assert len(maps) == 4
     assert made.target.gathered.gathered > 0
 
 
@@ -81,9 +81,9 @@ def test_samples_for_the_mode_come_with_those_of_the_columns(tmp_path, maps):
     assert target.columns.frame is None
     sizes = [sample.n_rows for sample in target.samples()]
     assert sizes == [N // 10]
-    assert len(maps) == 2
+    assert len(maps) == 1
     again = [sample.observations.y for sample in target.samples()]  # the first ones are not kept
-    assert len(maps) == 3
+    assert len(maps) == 2
     index = np.sort(np.random.default_rng(10).integers(N, size=N // 10))
     assert (again[0] == LATE[index]).all()
 
@@ -96,10 +96,10 @@ def test_a_formula_looks_once_where_one_look_will_do(tmp_path, maps, formula, lo
     for part in parts:
         part["carrier"], part["kind"] = part["carrier"].astype(str), part["kind"].astype(str)
     target = tunamh.regression(formula, tunamh.open_rows(parts, memory="1MiB"), family="logistic")
-    assert len(maps) == looks + 2
+    assert len(maps) == looks + 1
     sizes = [sample.n_rows for sample in target.samples()]
     assert sizes == [N // 10]
-    assert len(maps) == looks + 2
+    assert len(maps) == looks + 1
     whole = {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
     held = tunamh.regression(formula, whole, family="logistic")
     assert target.names == held.names

@@ -13,6 +13,7 @@ from tunamh.chains.metropolis import joined
 from tunamh.rows import gathered_rows as batches
 from tunamh.rows.servings import SERVING, Plan, Served, by_cumulated
 from tunamh.sampling.run import ChainRun, Size
+from tunamh.targets.expansion.one_predictor import OnePredictor
 
 STEPS = {"test": tunamh.MHSS(floor=40, delayed=False), "proposal": tunamh.Autoregressive(rho=0.0)}
 """Forty rows a step, decided with noise: a wrong law of rows shows."""
@@ -143,8 +144,9 @@ def test_draws_do_not_depend_on_how_many_rows_are_held(path, memory, monkeypatch
 
 def test_all_rows_are_read_by_maps(path):
     """Steps that need all rows are the same, to rounding, as with rows in memory; they are counted."""
+    control = tunamh.Taylor(centre=[0.58, -0.38, 0.01, 0.52, 0.0])  # where a search ends depends on where rows are
     pooled, held = (
-        tunamh.sample(target(path, memory), draws=8, tune=5, chains=1, rng=1, test=tunamh.MH())
+        tunamh.sample(target(path, memory), draws=8, tune=5, chains=1, rng=1, test=tunamh.MH(), control=control)
         for memory in ("1MiB", "1GiB")
     )
     assert pooled.posterior["theta"].values == pytest.approx(held.posterior["theta"].values, abs=1e-9)
@@ -230,7 +232,7 @@ def _centre(of):
 def test_a_violated_bound_names_the_row_of_the_data(path):
     run = chain_of(path)
     run.open()
-    pool, column = run.setup.pool, run.target._bound_column
+    pool, column = run.setup.pool, run.target._packed.column
     run._advance(slice(0, 1), 1)
     pool.rows[:, column] *= 1e-6
     with pytest.raises(tunamh.BoundViolation) as caught:
@@ -244,12 +246,12 @@ def test_a_violated_bound_names_the_row_of_the_data(path):
 def test_the_audit_names_the_row_too(path, monkeypatch):
     """A map over all rows: the row at fault comes back packed, with its number."""
     run = chain_of(path)
-    pack = run.target.gathered.pack
+    pack, run.target.gathered.audited = run.target.gathered.pack, False
 
     def spoiled(block):
         rows = pack(block)
         if block.start == 24_576:
-            rows[77, run.target._bound_column] = 1e-12
+            rows[77, run.target._packed.column] = 1e-12
         return rows
 
     run.target.gathered.pack = spoiled
@@ -258,8 +260,65 @@ def test_the_audit_names_the_row_too(path, monkeypatch):
         run.open()
 
 
+def test_every_row_is_held_against_its_bound_when_bounds_are_added_up(path, monkeypatch):
+    """By the search, which goes on without bounds, and by the pass of their own, which says which row it is."""
+    whole = OnePredictor.remainders_of
+
+    def spoiled(self, seen, columns, at, X, y, weight, start):
+        said = whole(self, seen, columns, at, X, y, weight, start)
+        if start == 24_576:
+            columns.bound[70:80] = 1e-14
+        return said
+
+    monkeypatch.setattr(OnePredictor, "remainders_of", spoiled)
+    made = target(path)
+    mode = made.modes[0]
+    assert mode.expansion.bounds is None
+    with pytest.raises(tunamh.BoundViolation, match=r"row 246[45]\d"):
+        made.taylor(2, mode.point, mode.expansion, whiten=True, original_bounds=False)
+
+
+@pytest.mark.parametrize("columns", [("a", "b", "c"), ("a", "b", "carrier")])
+def test_kept_bounds_give_the_rows_that_bounds_found_anew_give(path, columns):
+    """The same rows in the same order; what is packed of them agrees up to rounding."""
+    rows = tunamh.open_rows(path, memory="1MiB")
+    of = tunamh.LogisticRegression(rows[list(columns)], y="late")
+    expanded = of.taylor(2, *_centre(of), whiten=True, original_bounds=False)
+    gathered, stream = expanded.gathered, Served.by(np.random.SeedSequence(5))
+    gathered.expect(1)
+    assert gathered.some is not None
+    assert gathered.audited
+    rows, numbers = gathered._gather(0, [stream])[stream]
+    gathered.some = None
+    again, same_numbers = gathered._gather(0, [stream])[stream]
+    assert (numbers == same_numbers).all()
+    assert np.allclose(rows, again, rtol=1e-12, atol=0)
+    column = gathered.column
+    assert (rows[:, column] == again[:, column]).all()
+
+
+def test_bounds_ahead_are_those_of_a_metric_of_before(path):
+    """The rows' bounds differ by the metric alone, and the distance makes up for it: no bound is lost."""
+    of = target(path)
+    mode = of.modes[0]
+    ahead = of.taylor(2, mode.point, mode.expansion, whiten=True, original_bounds=False)
+    own = mode.expansion._replace(bounds=None)
+    plain = of.taylor(2, mode.point, own, whiten=True, original_bounds=False)
+    assert mode.expansion.bounds is not None
+    assert ahead.total_bound == pytest.approx(plain.total_bound, rel=0.2)
+    assert ahead.total_bound != plain.total_bound
+    assert ahead.skew == pytest.approx(plain.skew, abs=0.02)
+    between = mode.expansion.bounds.inverse @ ahead.metric.factor
+    kappa = np.linalg.svd(between, compute_uv=False)[0]
+    ratio = np.array(ahead.trust.factors)[1:] / np.array(plain.trust.factors)[1:]
+    assert ahead.trust.factors[0] == pytest.approx(kappa**3)
+    assert (ratio > 0.5).all()
+    assert 0 < tunamh.check_bounds(ahead.whitened(), pairs=3, rng=1) <= 1
+
+
 def test_changed_numbers_are_noticed_by_the_sum_of_their_bounds(path):
     run = chain_of(path)
+    run.target.gathered.some, run.target.gathered.audited = None, False
     run.target.gathered.sums[1] *= 1.001
     run.target.gathered.begin()  # by the map of the audit
     with pytest.raises(tunamh.SourceError, match="rows from 8192 on have other bounds"):

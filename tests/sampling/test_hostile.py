@@ -599,7 +599,7 @@ HOSTILE = {
     "prior by name with lists": (
         lambda: priors.ByName({"age": Normal(scale=[1, 2])}),
         ValueError,
-        "scale of the prior for age must be one number, since it serves one coefficient at a time.",
+        "scale of the prior for age must be one number, because this prior is for one coefficient.",
     ),
     "prior df zero": (
         lambda: priors.StudentT(df=0),

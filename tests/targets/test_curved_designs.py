@@ -8,9 +8,9 @@ from tunamh import GLM, MH, Autoregressive, Normal, Taylor, TunaMH, check_bounds
 from tunamh._linear import Frame
 from tunamh.formula.splines import raw_columns
 from tunamh.targets.designs import DenseDesign
+from tunamh.targets.designs.base import NamedDesign
 from tunamh.targets.designs.curved import CurvedDesign, layout_of
 from tunamh.targets.designs.curves import Curve
-from tunamh.targets.designs.from_tables import NamedDesign
 from tunamh.targets.designs.indexed import NOWHERE, IndexedBlock
 
 RNG = np.random.default_rng(4)

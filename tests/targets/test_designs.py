@@ -11,7 +11,8 @@ import tunamh
 from tunamh import GLM, MH, FlyMC, LogisticRegression, Normal, Taylor, TunaMH, check_bounds, sample
 from tunamh._linear import Frame
 from tunamh.extend import Factored, Rows
-from tunamh.targets.designs import DenseDesign, IndexedDesign, as_design
+from tunamh.targets.designs import DenseDesign, IndexedDesign
+from tunamh.targets.observations.inputs import as_design
 
 RNG = np.random.default_rng(3)
 N = 3000

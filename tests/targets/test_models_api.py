@@ -383,12 +383,12 @@ MISTAKES = {
     "inflated by another family": (
         lambda: tunamh.ZeroInflated(tunamh.Logistic()),
         TypeError,
-        r"takes the counts' family, Poisson\(\) or NegativeBinomial\(\), got Logistic",
+        r"needs the family of the counts, Poisson\(\) or NegativeBinomial\(\), got Logistic",
     ),
     "a hurdle of another family": (
         lambda: tunamh.Hurdle(tunamh.NegativeBinomial()),
         TypeError,
-        r"takes the counts' family, Poisson\(\), got NegativeBinomial",
+        r"needs the family of the counts, Poisson\(\), got NegativeBinomial",
     ),
     "inflated with a known dispersion": (
         lambda: tunamh.ZeroInflated(tunamh.NegativeBinomial(2.0)),

@@ -148,7 +148,7 @@ def shrunk(target):
     """A model whose bounds are far too small, as a mistake in the library would make them."""
     model = target.model()
     rows = target.rows.copy()
-    rows[:, target._bound_column] *= 1e-3
+    rows[:, target._packed.column] *= 1e-3
     rows.flags.writeable = False
     return model._replace(data=model.data._replace(rows=rows))
 
@@ -160,11 +160,11 @@ def test_advice_depends_on_whose_bound_it_is():
         check_move(*far, shrunk(GLM(column, y, ShortLogistic())))
     ours = LogisticRegression(column, y)
     for target in (ours, Taylor(order=2)(ours)):
-        with pytest.raises(BoundViolation, match=r"bound is tunamh's own.*report") as caught:
+        with pytest.raises(BoundViolation, match=r"tunamh computed this bound.*report") as caught:
             check_move(*far, shrunk(target))
         assert "enlarge" not in str(caught.value)
     walk = FiniteWalk(column[:, 0], 30)
-    with pytest.raises(BoundViolation, match="tunamh's own"):
+    with pytest.raises(BoundViolation, match="tunamh computed this bound"):
         check_move(*far, shrunk(walk))
     with pytest.raises(BoundViolation, match="your own"):
         check_bounds(FiniteWalk(column[:, 0], 30, c=0.5 * np.abs(column[:, 0]) / 100), rng=1)

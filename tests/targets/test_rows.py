@@ -346,13 +346,18 @@ SHARP = {SoftplusPoisson(): 1.4, Cloglog(fractions=True): 1.3}
 """How far the sum of the constants may lie above the sum of the least ones; 15% where nothing is said."""
 
 
+OF_LOGISTIC = (Logistic, CensoredLogistic, NegativeBinomial, SoftplusPoisson)
+"""Families whose constants in short ranges need no exponential (`families.logistic`): they are 4 % larger at most."""
+
+
 @smooth_family
 def test_slope_constants_hold_and_are_nearly_the_least(family):
     y, eta, radius = some_rows(family)
     found, least = family.second_order_constants(y, eta, radius), least_constants(family, y, eta, radius)
     assert found.shape == eta.shape
     assert np.all(found >= least * (1 - 1e-11))
-    assert np.all(found <= family.suprema_near(y, eta, radius).third * (1 + 1e-11) + 1e-300)
+    most = 1.04 if isinstance(family, OF_LOGISTIC) else 1 + 1e-11
+    assert np.all(found <= family.suprema_near(y, eta, radius).third * most + 1e-300)
     if family in EXPONENTIALS:
         assert found == pytest.approx(least, rel=1e-9)
     elif family != Gaussian(0.2):

@@ -276,3 +276,13 @@ def test_a_normal_prior_is_part_of_the_search():
     X, y, _ = design(500)
     mode = find_mode(LogisticRegression(X, y, prior=Normal(mean=3.0, scale=0.01)))
     assert mode.point == pytest.approx(np.full(4, 3.0), abs=0.05)
+
+
+def test_a_prior_that_ends_does_not_hold_the_coefficients():
+    """The shape's step led out of its support, far from the mode: no step was taken, and chains stayed there."""
+    rng = np.random.default_rng(10)
+    X, y = np.column_stack([np.ones(25), rng.standard_normal(25)]), 1e6 * rng.gamma(0.3, 1.0, 25)
+    prior = tunamh.Normal(mean=[13.0, 0.0], scale=[1.0, 0.1])
+    mode = find_mode(tunamh.GLM(X, y, tunamh.Gamma(shape=tunamh.priors.Uniform(0.25, 0.35)), prior=prior))
+    assert mode.found
+    assert abs(mode.point[0] - 12.5) < 0.5

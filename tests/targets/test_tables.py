@@ -17,7 +17,7 @@ from tunamh import GLM, EnergyTarget, FlyMC, LogisticRegression, Normal, Taylor,
 from tunamh.tables import libraries
 from tunamh.tables.frames import column_names, selected
 from tunamh.tables.matrices import as_matrix
-from tunamh.targets.designs import as_design
+from tunamh.targets.observations.inputs import as_design
 
 X, Y = logistic_data(200, 3)
 NAMES = ["age", "dose", "weight"]

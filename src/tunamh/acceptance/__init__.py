@@ -1,4 +1,4 @@
-"""Accept or reject, and on which rows: one test per file."""
+"""Acceptance tests. A test accepts or rejects each proposed state; most tests read only some rows."""
 
 from .austere import AustereMH
 from .barker import MHMinibatch

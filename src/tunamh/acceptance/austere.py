@@ -51,7 +51,9 @@ def _decide(rng, move, model, stream, knobs, memory, work):
 
 @dataclass(frozen=True)
 class AustereMH:
-    """INEXACT, for comparison only: the t-test of Korattikara, Chen and Welling (2014) changes the posterior.
+    """The minibatch t-test of Korattikara, Chen and Welling (2014). It is INEXACT: use it only for comparisons.
+
+    The chain with this test has a stationary distribution that differs from the posterior.
 
     Parameters
     ----------
@@ -113,6 +115,10 @@ class AustereMH:
         return subset_acceptance(problem, here, there, accepts)
 
     def bind(self, target: Any) -> ReadyTest:
+        """Return the test, compiled for ``target``. Raises `NotApplicable` if it does not fit the target.
+
+        All rows of the target must be in memory.
+        """
         n_rows = len(target.rows)  # all of them must be in memory
         knobs = fixed(_KNOBS.pack(stage=self.batch, quantiles=self.quantiles(n_rows)))
         return ReadyTest(_decide, knobs, np.arange(n_rows, dtype=np.float64), NO_ROWS, memory_is=Memory.APART)

@@ -60,7 +60,11 @@ def _decide(rng, move, model, stream, knobs, memory, work):
 
 @dataclass(frozen=True)
 class MHMinibatch:
-    """INEXACT, for comparison only: the test of Seita et al. (2017) assumes that the noise of a subset is normal.
+    """The minibatch test of Seita et al. (2017). It is INEXACT: use it only for comparisons.
+
+    The test assumes that the sum of the energy differences of a random subset of rows has a normal distribution. If it
+    has not, the stationary distribution of the chain differs from the posterior. The energy of a row is its negative
+    log-likelihood.
 
     Parameters
     ----------
@@ -109,6 +113,10 @@ class MHMinibatch:
         return bool((6.4 * (size**3).mean() + 2 * size.mean()) / math.sqrt(gains.size) <= self.delta)
 
     def bind(self, target: Any) -> ReadyTest:
+        """Return the test, compiled for ``target``. Raises `NotApplicable` if it does not fit the target.
+
+        All rows of the target must be in memory.
+        """
         atoms, chance = correction_atoms()
         knobs = fixed(_KNOBS.pack(stage=self.batch, delta=self.delta, atoms=atoms, cumulated=np.cumsum(chance)))
         n_rows = len(target.rows)  # all of them must be in memory

@@ -8,7 +8,20 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from ..compiled import BLOCK, NO_FAULT, NO_ROWS_CAME, Decision, Part, call_back, helper
+from ..compiled import (
+    BAD_DISTANCE,
+    BAD_RATIO,
+    BLOCK,
+    NO_FAULT,
+    NO_ROWS_CAME,
+    Audit,
+    Decide,
+    Decision,
+    Part,
+    call_back,
+    helper,
+    part,
+)
 from ..rows.pool import ALL_ROWS_ENERGY, ALL_ROWS_RISE
 from ..rows.supply import Supply
 from ..theory import FiniteProblem
@@ -20,7 +33,8 @@ class Memory(Enum):
     The memory is the numbers that a test or kernel keeps from one step to the next.
 
     - ``APART``: the memory does not depend on the state (an order of rows, sums over draws). Nothing must be done.
-    - ``OF_PARAMETERS``: the memory is computed from the parameters, such as their energy. It is computed again.
+    - ``OF_PARAMETERS``: the memory is computed from the parameters, such as their energy (negative log-likelihood). It
+      is computed again.
     - ``PART_OF_STATE``: the chain has a joint stationary distribution of parameters and memory. So no other kernel may
       change the parameters.
     """
@@ -33,17 +47,25 @@ class Memory(Enum):
 class ReadyTest(NamedTuple):
     """An acceptance test that is compiled and bound to a target.
 
-    ``decide`` is the compiled test, and ``knobs`` are its tuning parameters. ``memory`` has the numbers that the test
-    keeps from one step to the next; these are their initial values. ``supply`` is the source of the rows that the test
-    draws.
-
-    ``adapt`` tunes the knobs in warm-up (None: nothing is tuned). It gets the mean of ``C M`` over the proposals: in
-    one move, ``c_i M`` bounds the change of the energy of row ``i``, and ``C M`` is the sum of these bounds over all
-    rows.
-
-    Each `Decision` of the test has a field ``report`` with one number. ``reports`` is the name of this number in
-    ``sample_stats`` (None: it is not shown). ``memory_is`` says what must be done with the memory if another kernel
-    changes the state of the chain (`Memory`).
+    Parameters
+    ----------
+    decide : Part
+        The compiled test, in the role `Decide`.
+    knobs : array
+        The tuning parameters of the test.
+    memory : array
+        The initial values of the numbers that the test keeps from one step to the next.
+    supply : Supply
+        The object that draws rows for the test: ``target.supply``, or `NO_ROWS` if the test draws none.
+    adapt : Part, optional
+        The compiled function, in the role `Adapt`, that tunes the knobs in warm-up. It gets the mean of ``C M`` over
+        the proposals: in one move, ``c_i M`` bounds the energy change of row ``i``, and ``C M`` is the sum of these
+        bounds over all rows. Default: nothing is tuned. The energy of a row is its negative log-likelihood.
+    reports : str, optional
+        Each `Decision` has a number ``report``. ``reports`` is the name of this number in ``sample_stats``. Default:
+        results do not contain the number.
+    memory_is : Memory, optional
+        What must be done with the memory if another kernel changes the state of the chain.
     """
 
     decide: Part
@@ -56,10 +78,10 @@ class ReadyTest(NamedTuple):
 
 
 class AcceptanceTest(Protocol):
-    """A test that accepts or rejects proposed states, as an immutable object.
+    """The interface of an acceptance test, which accepts or rejects each proposed state.
 
-    ``exact`` is True if the posterior is the stationary distribution of a chain with this test. The method ``bind``
-    compiles the test for a target.
+    A test is an immutable object. ``exact`` is True if the posterior is the stationary distribution of a chain with
+    this test. The method ``bind`` compiles the test for a target.
     """
 
     exact: ClassVar[bool]
@@ -67,10 +89,12 @@ class AcceptanceTest(Protocol):
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
 
-        `tunamh.theory` computes exact transition matrices of the finite ``problem`` from these probabilities.
+        ``problem`` is a finite target with a proposal (`tunamh.theory.FiniteProblem`). `tunamh.theory` computes its
+        exact transition matrix from these probabilities.
         """
 
-    def bind(self, target: Any) -> ReadyTest: ...
+    def bind(self, target: Any) -> ReadyTest:
+        """Return the test, compiled for ``target``. Raises `NotApplicable` if it does not fit the target."""
 
 
 RELATIVE_TOLERANCE = 1e-9
@@ -97,14 +121,25 @@ def verdict(rng, log_ratio, rows, full, worst, move_bound):
     ``rng`` is the random generator of the chain. The other arguments are fields of the `Decision`: the number of
     ``rows`` that the test evaluated, ``full`` if these are all rows, ``worst`` (the largest ratio of an energy
     difference to its bound) and ``move_bound`` (the sum of the bounds of all rows). The last two are NaN if the test
-    uses no bounds.
+    uses no bounds. The energy of a row is its negative log-likelihood.
     """
     return Decision(accepts(rng, log_ratio), log_ratio, rows, full, worst, move_bound, np.nan, NO_FAULT)
 
 
 @helper
 def failure(fault):
+    """Return a `Decision` that rejects the move and reports an error.
+
+    ``fault`` is the number of a row whose energy (negative log-likelihood) is not finite or exceeds its bound, or a
+    negative number for another error: `BAD_RATIO` or `BAD_DISTANCE`. Python then raises the error.
+    """
     return Decision(False, -np.inf, 0, False, np.nan, np.nan, np.nan, fault)
+
+
+@part(Decide)
+def no_decision(rng, move, model, stream, knobs, memory, work):
+    """The test of kernels whose step decides by itself: nobody may ask it."""
+    return failure(BAD_RATIO)
 
 
 @helper
@@ -119,10 +154,10 @@ def rounding_at(theta, model, row):
 def within_rounding(theta, prop, model, row, rise, bound):
     """Return True if ``|rise|`` is at most ``bound``, or larger only by rounding error (docs/spec.md, section 2.0).
 
-    ``rise`` is the change of the energy of row ``row`` of ``model`` in the move from ``theta`` to ``prop``, and
-    ``bound`` is its bound ``c_i M``. Some targets, such as the finite walk, attain their bounds, so a rise may exceed
-    its bound in the last digit. The result is False if the rise is not finite, or if the energies that measure the
-    rounding error are not.
+    ``rise`` is the change of the energy (negative log-likelihood) of row ``row`` of ``model`` in the move from
+    ``theta`` to ``prop``, and ``bound`` is its bound ``c_i M``. Some targets, such as the finite walk, attain their
+    bounds, so a rise may exceed its bound in the last digit. The result is False if the rise is not finite, or if the
+    energies that measure the rounding error are not.
     """
     slack = RELATIVE_TOLERANCE * bound + rounding_at(theta, model, row) + rounding_at(prop, model, row)
     return math.isfinite(rise) and math.isfinite(slack) and abs(rise) <= bound + slack
@@ -190,6 +225,21 @@ def sum_of_energies(theta, model, work):
             if fault == NO_FAULT:
                 fault = start + _first_not_finite(n, work.rise, np.nan)
     return total, fault
+
+
+@part(Audit)
+def audit_pair(theta, prop, distance, model, work):
+    """The largest ``|rise| / (c_i M)`` of all rows at one move, and the first row that fails."""
+    if not distance >= 0.0:
+        return 0.0, BAD_DISTANCE
+    _, worst, fault = sum_of_rises(theta, prop, model, work, distance)
+    return worst, fault
+
+
+@part(Audit)
+def audit_state(theta, prop, distance, model, work):
+    """The energy of all rows at ``theta``, and the first row that is not finite."""
+    return sum_of_energies(theta, model, work)
 
 
 @helper

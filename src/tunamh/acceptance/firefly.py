@@ -143,23 +143,26 @@ def _decide(rng, move, model, stream, knobs, memory, work):
 
 @dataclass(frozen=True)
 class FlyMC:
-    """Exact Firefly Monte Carlo (Maclaurin and Adams 2014) with implicit resampling.
+    """Firefly Monte Carlo (Maclaurin and Adams 2014) with implicit resampling: a test that evaluates only some rows.
 
-    The method replaces the likelihood of most rows (the dark rows) by a lower bound, and evaluates only the other rows
-    (the bright rows). In ``sample_stats``, ``batch_size`` counts all evaluated energies, and ``bright_rows`` counts the
-    bright rows after the step. There are lower bounds for three kinds of targets: the bound of Jaakkola and Jordan for
-    logistic regression, the Gaussian tangent for Student-t regression, and the Taylor bound for `GaussianMixture`.
+    The test is exact. It replaces the likelihood of most rows (the dark rows) by a lower bound, and evaluates only the
+    other rows (the bright rows). In ``sample_stats``, ``batch_size`` counts all evaluated energies (negative
+    log-likelihoods), and ``bright_rows`` counts the bright rows after the step.
+
+    Three kinds of targets have lower bounds: logistic regression (the bound of Jaakkola and Jordan), Student-t
+    regression (the Gaussian tangent), and `GaussianMixture` (the Taylor bound).
 
     Parameters
     ----------
     q : float
         In each step, every dark row is proposed with this probability. A proposed row may become bright.
     tuned : bool
-        True: the lower bounds are tight at ``centre`` (FlyMC-MAP). False, without ``centre``: the lower bounds are
-        tight where ``|x_i.theta| = 1.5`` (logistic regression), where the residual is zero (Student-t), or at
+        True: each lower bound equals the likelihood at ``centre`` (FlyMC-MAP). False, without ``centre``: it equals the
+        likelihood where ``|x_i.theta| = 1.5`` (logistic regression), where the residual is zero (Student-t), or at
         ``theta = 0`` (the mixture).
     centre : (d,), optional
-        The point where the lower bounds are tight. Default with ``tuned=True``: a mode of the posterior.
+        The parameters at which the lower bounds equal the likelihoods. Default with ``tuned=True``: a mode of the
+        posterior.
     """
 
     q: float = 0.1
@@ -188,6 +191,10 @@ class FlyMC:
         return target.firefly(centre)
 
     def bind(self, target: Any) -> ReadyTest:
+        """Return the test, compiled for ``target``. Raises `NotApplicable` if it does not fit the target.
+
+        All rows of the target must be in memory.
+        """
         n_rows = len(target.rows)  # all of them must be in memory
         nothing = np.zeros(n_rows)
         memory = _MEMORY.pack(bright=[0.0], order=np.arange(n_rows), gap=nothing, gap_prop=nothing)
@@ -196,7 +203,14 @@ class FlyMC:
         )
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
-        raise NotApplicable("FlyMC has memory: its law is that of the joint chain, see joint_transition_matrix")
+        """Raise `NotApplicable`: the test has a memory, so this probability does not exist.
+
+        Use `joint_transition_matrix` instead.
+        """
+        raise NotApplicable(
+            "FlyMC keeps the bright rows from step to step, so it has no acceptance probability of this kind: use "
+            "joint_transition_matrix, which is for parameters and bright rows together."
+        )
 
     def joint_transition_matrix(self, problem: FiniteProblem) -> tuple[np.ndarray, np.ndarray]:
         """Return the exact transition matrix and stationary distribution of (state, bright rows) on a finite problem.

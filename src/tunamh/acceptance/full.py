@@ -37,17 +37,22 @@ def _decide(rng, move, model, stream, knobs, memory, work):
 
 @dataclass(frozen=True)
 class MH:
-    """Metropolis-Hastings on all rows: exact, with one pass over the data per step.
+    """The standard Metropolis-Hastings test. It is exact, and each step reads all rows once.
 
-    The test stores the energy of the current state, so a step evaluates every row once. It rejects a proposal with
-    energy +infinity, because the posterior density there is zero. An energy of NaN or -infinity raises an error; so
-    does an initial state of energy +infinity.
+    The test stores the energy (negative log-likelihood) of the current state, so a step evaluates only the proposed
+    state. It rejects a proposal with energy +infinity, because the posterior density there is zero. It raises an error
+    if an energy is NaN or -infinity, or if the initial state has energy +infinity.
     """
 
     exact: ClassVar[bool] = True
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
+
+        ``problem`` is a finite target with a proposal (`tunamh.theory.FiniteProblem`).
+        """
         return full_acceptance(problem, here, there)
 
     def bind(self, target: Any) -> ReadyTest:
+        """Return the test, compiled for ``target``. Every target has what it needs."""
         return ReadyTest(_decide, fixed([]), np.array([np.nan]), NO_ROWS, memory_is=Memory.OF_PARAMETERS)

@@ -68,11 +68,12 @@ def _decide(rng, move, model, stream, knobs, memory, work):
 
 @dataclass(frozen=True)
 class PoissonMH:
-    """Exact minibatch test with global bounds (Zhang and De Sa 2019).
+    """Acceptance test that reads a random minibatch of the rows and needs global bounds (Zhang and De Sa 2019).
 
-    The paper on TunaMH (Zhang, Cooper and De Sa 2020) prints the proposal ratio of this test inverted; tunamh uses the
-    correct ratio. The energies (negative log-likelihoods) of all rows must be bounded everywhere. Of tunamh's targets
-    only `GaussianMixture` and `FiniteWalk` have bounded energies.
+    The test is exact: the posterior is the stationary distribution of the chain. The energies (negative
+    log-likelihoods) of all rows must be bounded for all parameters. Of the targets of tunamh, only `GaussianMixture`
+    and `FiniteWalk` have bounded energies. The paper on TunaMH (Zhang, Cooper and De Sa 2020) prints the proposal ratio
+    of this test inverted; tunamh uses the correct ratio.
 
     Parameters
     ----------
@@ -92,8 +93,8 @@ class PoissonMH:
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
         """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
 
-        The function uses ``problem.global_bounds``. If these are None, it uses the largest energy of each row over all
-        states, and its largest minus its smallest energy.
+        The function uses ``problem.global_bounds``. If these are None, it uses the largest energy (negative
+        log-likelihood) of each row over all states, and its largest minus its smallest energy.
         """
         ceiling, width = problem.global_bounds or (problem.energies.max(axis=1), np.ptp(problem.energies, axis=1))
         floor = self.rate * width / width.sum()
@@ -101,13 +102,17 @@ class PoissonMH:
         return poisson_acceptance(problem.log_rho(here, there), forward, backward)
 
     def bind(self, target: Any) -> ReadyTest:
+        """Return the test, compiled for ``target``. Raises `NotApplicable` if it does not fit the target.
+
+        It fits only targets whose energies (negative log-likelihoods) are bounded for all parameters.
+        """
         if not offers(target, GloballyBounded):
             raise NotApplicable(
-                f"PoissonMH needs energies that are bounded everywhere, and those of {type(target).__name__} are not; "
-                "TunaMH needs bounds on their differences only"
+                f"PoissonMH needs energies that are bounded everywhere, and those of {type(target).__name__} are not. "
+                "Use TunaMH(), which only needs bounds of energy differences."
             )
         ceiling, width = target.global_bounds()
         if not 0 < self.rate + width.sum() < LARGEST_BATCH or not width.sum() > 0:
-            raise NotApplicable(f"PoissonMH would read {self.rate + width.sum():.3g} rows per step")
+            raise NotApplicable(f"PoissonMH would read {self.rate + width.sum():.3g} rows per step: use TunaMH().")
         knobs = fixed(_KNOBS.pack(rate=self.rate, total=width.sum(), ceilings=ceiling, widths=width))
         return ReadyTest(_decide, knobs, np.empty(0), random_access(width[:, None], 0))

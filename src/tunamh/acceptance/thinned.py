@@ -162,10 +162,13 @@ def _equal_terms(knobs, mean_move_bound):
 
 @dataclass(frozen=True, kw_only=True)
 class TunaMH:
-    """Exact minibatch test of Zhang, Cooper and De Sa (NeurIPS 2020).
+    """Acceptance test that reads a random minibatch of the rows (Zhang, Cooper and De Sa, NeurIPS 2020).
 
-    Their paper prints the proposal ratio inverted; tunamh uses the correct ratio. In the parameters, ``C M`` is the sum
-    of the bounds ``c_i M`` on the energy differences of all rows in a move.
+    The test is exact: the posterior is the stationary distribution of the chain. The paper prints the proposal ratio
+    inverted; tunamh uses the correct ratio.
+
+    In a move by the distance ``M``, the energy (negative log-likelihood) of row ``i`` changes by at most its bound
+    ``c_i M``. ``C M`` is the sum of these bounds over all rows.
 
     Parameters
     ----------
@@ -176,6 +179,10 @@ class TunaMH:
     full_share : float
         If the mean batch size exceeds this share of all rows, the step reads all rows in order, which is cheaper.
         Zhang, Cooper and De Sa use 1. With ``math.inf`` a step never reads all rows.
+
+    Examples
+    --------
+    >>> posterior = tunamh.sample(target, test=tunamh.TunaMH(), rng=1)
     """
 
     chi: float | None = None
@@ -189,10 +196,15 @@ class TunaMH:
 
     @classmethod
     def for_gap(cls, kappa: float, *, paper: bool = False) -> TunaMH:
-        """Return the test whose spectral gap is at least ``kappa`` times the gap of full-data MH; ``0 < kappa < 1``.
+        """Return the test whose spectral gap is at least ``kappa`` times the gap of full-data MH.
 
-        The formula is theorem C of docs/spec.md. ``paper=True`` uses the formula of Zhang, Cooper and De Sa (2020); its
-        ``chi`` is 13 to 15 times larger.
+        Parameters
+        ----------
+        kappa : float
+            A number between 0 and 1. A larger ``kappa`` gives a larger ``chi`` and larger batches.
+        paper : bool
+            False: ``chi`` comes from theorem C of docs/spec.md. True: ``chi`` comes from the formula of Zhang, Cooper
+            and De Sa (2020). It is then 13 to 15 times larger.
         """
         return cls(chi=chi_for_gap(number_between("kappa", kappa, 0, 1), paper=flag("paper", paper)))
 
@@ -204,22 +216,33 @@ class TunaMH:
         return Thinning(gamma=0.5, chi=self.chi or 0.0, limit=_limit(self.full_share * n_rows))
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
+
+        ``problem`` is a finite target with a proposal (`tunamh.theory.FiniteProblem`). Raises ValueError if ``chi`` of
+        the test is None.
+        """
         if self.chi is None:
-            raise ValueError("an exact acceptance probability needs a number for chi")
+            raise ValueError("an exact acceptance probability needs a number for chi, such as TunaMH(chi=0.1).")
         return self.thinning(len(problem.c)).finite_acceptance(problem, here, there)
 
     def bind(self, target: Any) -> ReadyTest:
+        """Return the test, compiled for ``target``. Raises `NotApplicable` if it does not fit the target.
+
+        A test of this kind needs a finite bound ``c_i`` of every row.
+        """
         return _bound_to(target, self.thinning(target.n_rows), _equal_terms if self.chi is None else None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MHSS:
-    """Exact minibatch test of Prado, Nemeth and Sherlock (2024), called MH-SS.
+    """Acceptance test that reads a random minibatch of the rows, called MH-SS (Prado, Nemeth and Sherlock 2024).
 
-    With ``delayed=False`` it is optimal: for the same mean batch size, no test that draws its rows in this way, such as
-    `TunaMH`, accepts more proposals (theorem B in docs/spec.md).
+    The test is exact: the posterior is the stationary distribution of the chain. With ``delayed=False`` it is also
+    optimal: no other test that draws rows in this way, such as `TunaMH`, accepts more proposals with the same mean
+    batch size (theorem B in docs/spec.md).
 
-    In the parameters, ``C M`` is the sum of the bounds ``c_i M`` on the energy differences of all rows in a move.
+    In a move by the distance ``M``, the energy (negative log-likelihood) of row ``i`` changes by at most its bound
+    ``c_i M``. ``C M`` is the sum of these bounds over all rows.
 
     Parameters
     ----------
@@ -228,10 +251,15 @@ class MHSS:
         makes the decision less noisy.
     delayed : bool
         True: delayed acceptance, as in the original paper. Rows are drawn only for proposals that pass a first test on
-        prior, proposal and control variate. This saves time for random walks, many of whose proposals are rejected.
+        prior, proposal and control variate. This saves time for random walks, because most of their proposals are
+        rejected.
     full_share : float
         The same argument as in `TunaMH`: if the mean batch size exceeds this share of all rows, the step reads all rows
         in order.
+
+    Examples
+    --------
+    >>> posterior = tunamh.sample(target, test=tunamh.MHSS(delayed=False), rng=1)
     """
 
     floor: float = 0.0
@@ -249,32 +277,45 @@ class MHSS:
         )
 
     def thinning(self, n_rows: int) -> Thinning:
+        """Return the parameters of the compiled test for a target with ``n_rows`` rows."""
         return Thinning(gamma=0.0, floor=self.floor, limit=_limit(self.full_share * n_rows), delayed=self.delayed)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
+
+        ``problem`` is a finite target with a proposal (`tunamh.theory.FiniteProblem`).
+        """
         return self.thinning(len(problem.c)).finite_acceptance(problem, here, there)
 
     def bind(self, target: Any) -> ReadyTest:
+        """Return the test, compiled for ``target``. Raises `NotApplicable` if it does not fit the target.
+
+        A test of this kind needs a finite bound ``c_i`` of every row.
+        """
         return _bound_to(target, self.thinning(target.n_rows))
 
 
 @dataclass(frozen=True)
 class FactorizedMH:
-    """Exact factorised test: it accepts with probability ``min(1, rho) prod_i exp(-max(0, rise_i))``.
+    """Acceptance test that draws rows until one of them rejects: FMH, TFMH or SMH (Cornish et al. 2019).
 
-    ``rise_i`` is the energy difference of row ``i``, and ``c_i M`` is its bound; ``C M`` is the sum of these bounds.
-    ``rho`` is the product of the prior ratio, the proposal ratio and the Taylor part. The test draws rows one after the
-    other; the first row that rejects ends the step.
+    The test is exact: the posterior is the stationary distribution of the chain. It accepts with the probability
+    ``min(1, rho) prod_i exp(-max(0, rise_i))``. ``rise_i`` is the change of the energy (negative log-likelihood) of row
+    ``i`` in the move. ``rho`` is the product of the prior ratio, the proposal ratio and the Taylor part.
 
     Without a control variate this is the factorised test FMH or, with ``truncation``, the truncated test TFMH. With a
-    Taylor expansion of order k it is SMH-k (Cornish et al. 2019): ``sample(target, test=FactorizedMH(),
-    control=Taylor(order=2))``.
+    Taylor expansion of order k it is SMH-k (Cornish et al. 2019).
 
     Parameters
     ----------
     truncation : float, optional
-        If the bound ``C M`` of a move is at least this number, the step is full-data MH. By default a step is full-data
-        MH if this is cheaper. With ``math.inf`` no step is full-data MH (FMH).
+        If ``C M`` is at least this number, the step reads all rows, as in `MH`. ``C M`` is the sum over all rows of the
+        bounds ``c_i M`` of ``|rise_i|``. By default a step reads all rows if this is cheaper. With ``math.inf`` no step
+        reads all rows (FMH).
+
+    Examples
+    --------
+    >>> posterior = tunamh.sample(target, test=tunamh.FactorizedMH(), control=tunamh.Taylor(order=2))  # SMH-2
     """
 
     truncation: float | None = None
@@ -286,13 +327,22 @@ class FactorizedMH:
             settle(self, truncation=not_negative("truncation", self.truncation))
 
     def thinning(self, n_rows: int) -> Thinning:
+        """Return the parameters of the compiled test for a target with ``n_rows`` rows."""
         limit = FULL_PASS_SHARE * n_rows if self.truncation is None else self.truncation
         return Thinning(gamma=1.0, limit=_limit(limit), delayed=True)
 
     def finite_acceptance(self, problem: FiniteProblem, here: int, there: int) -> float:
+        """Return the exact probability that the test accepts the move from state ``here`` to state ``there``.
+
+        ``problem`` is a finite target with a proposal (`tunamh.theory.FiniteProblem`).
+        """
         return self.thinning(len(problem.c)).finite_acceptance(problem, here, there)
 
     def bind(self, target: Any) -> ReadyTest:
+        """Return the test, compiled for ``target``. Raises `NotApplicable` if it does not fit the target.
+
+        A test of this kind needs a finite bound ``c_i`` of every row.
+        """
         return _bound_to(target, self.thinning(target.n_rows))
 
 

@@ -1,1 +1,1 @@
-"""A chain: the compiled loop, its state, and the errors that name what it saw."""
+"""Chains: kernels, the compiled loop that makes their steps, the state of a chain, and its errors."""

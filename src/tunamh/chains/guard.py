@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import seed_sequence, shown, whole_number
-from ..acceptance.base import sum_of_energies, sum_of_rises
+from ..acceptance.base import audit_pair, audit_state
 from ..acceptance.out_of_core import AllRows
 from ..capabilities import Modelled, offers
 from ..compiled import (
@@ -17,10 +17,8 @@ from ..compiled import (
     BLOCK,
     NO_FAULT,
     NO_ROWS_CAME,
-    Audit,
     Model,
     Work,
-    part,
     same_coordinates,
 )
 from ..errors import BoundViolation, NonFiniteEnergy, TunaMHError
@@ -37,21 +35,6 @@ _FAR_BELOW = -1e30  # where no energy that is minus a log density lies
 def new_work() -> Work:
     """Scratch for one block of rows."""
     return Work(np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK))
-
-
-@part(Audit)
-def _audit_pair(theta, prop, distance, model, work):
-    """The largest ``|rise| / (c_i M)`` of all rows at one move, and the first row that fails."""
-    if not distance >= 0.0:
-        return 0.0, BAD_DISTANCE
-    _, worst, fault = sum_of_rises(theta, prop, model, work, distance)
-    return worst, fault
-
-
-@part(Audit)
-def _audit_state(theta, prop, distance, model, work):
-    """The energy of all rows at ``theta``, and the first row that is not finite."""
-    return sum_of_energies(theta, model, work)
 
 
 def parameters_at(state: np.ndarray, model: Model) -> np.ndarray:
@@ -139,7 +122,7 @@ def check_start(state: np.ndarray, model: Model) -> None:
 def check_energies(state: np.ndarray, model: Model, pool: Any = None) -> None:
     """Raise unless every row's energy is finite at ``state``."""
     theta = parameters_at(state, model)
-    _, fault = _audit_state(theta, theta, 0.0, model, new_work())
+    _, fault = audit_state(theta, theta, 0.0, model, new_work())
     if fault == NO_ROWS_CAME:
         raise pool.failure()
     if fault != NO_FAULT:
@@ -158,14 +141,17 @@ def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | No
             f"the distance is not symmetric: M(theta, prop) = {forth:.6g} but M(prop, theta) = {back:.6g} for "
             f"theta = {_show(theta)}, prop = {_show(prop)}"
         )
-    worst, fault = _audit_pair(theta, prop, forth, model, new_work())
+    worst, fault = audit_pair(theta, prop, forth, model, new_work())
     if fault != NO_FAULT:
         raise explain(fault, here, there, model, step, pool)
     return worst
 
 
 def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
-    """Check the bound of every row at random pairs of states.
+    """Check whether the bounds of all rows hold, at random pairs of states.
+
+    The bound of row ``i`` is a number ``c_i`` with ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)``. ``U_i`` is the
+    energy (negative log-likelihood) of the row, and ``M`` is a distance. The draws are exact only if all bounds hold.
 
     Parameters
     ----------
@@ -189,6 +175,10 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
         If a row exceeds its bound; the error names the first such row. If there is no error, this is evidence that the
         bounds are right, but not a proof. For a proof, derive each ``c_i`` from the supremum of the derivative of
         ``U_i``.
+
+    Examples
+    --------
+    >>> tunamh.check_bounds(target, rng=1)  # target: your own EnergyTarget
     """
     if not offers(target, Modelled):
         raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")

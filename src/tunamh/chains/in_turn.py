@@ -18,15 +18,20 @@ from .kernel import Kernel, ReadyKernel
 
 @dataclass(frozen=True, repr=False, init=False)
 class InTurn(Kernel):
-    """``InTurn(first, second, ...)``: a kernel whose step makes one step of each kernel, in this order.
+    """A kernel whose step makes one step of each of several kernels: ``InTurn(first, second, ...)``.
 
-    If every kernel leaves the posterior invariant, so does this one. The chain need not be reversible, and a single
-    kernel need not reach every state.
+    If every kernel leaves the posterior invariant, then `InTurn` leaves it invariant. The chain need not be reversible,
+    and a single kernel need not reach every state.
 
-    The memory of a kernel is the numbers that it keeps between steps, such as the energy of all rows in `MH`. After
-    another kernel has moved the parameters, this memory is computed again; a step of `MH` then reads all rows twice.
-    Kernels whose memory is part of the state (`FlyMC`) cannot be combined. If several kernels draw rows at random, all
-    of them must draw row ``i`` with the same probability.
+    Some kernels keep numbers between steps, such as the energy (negative log-likelihood) of all rows in `MH`. After
+    another kernel has changed the parameters, these numbers are computed again; a step of `MH` then reads all rows
+    twice. If these numbers are part of the state, as in `FlyMC`, the kernel cannot be combined with others. If several
+    kernels draw rows at random, all of them must draw row ``i`` with the same probability.
+
+    Examples
+    --------
+    >>> kernel = InTurn(MetropolisHastings(RandomWalk(0.1)), MetropolisHastings(RandomWalk(1.0)))
+    >>> tunamh.sample(target, kernel=kernel)
     """
 
     kernels: tuple[Kernel, ...]
@@ -62,9 +67,9 @@ class InTurn(Kernel):
         return turns[0].with_turns(turns)
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """Return the exact transition matrix on a finite problem.
+        """Return the exact transition matrix (K, K) on the K states of ``problem``.
 
-        It is the product of the transition matrices of the kernels.
+        The matrix is the product of the transition matrices of the kernels.
         """
         return reduce(np.matmul, (one.finite_transition(problem) for one in self.kernels))
 

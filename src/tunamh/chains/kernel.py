@@ -177,11 +177,12 @@ class ReadyKernel(NamedTuple):
 
     @property
     def first_memory(self) -> np.ndarray:
-        """Return one array: for all kernels, the initial values of the numbers that a chain keeps between steps."""
+        """Return one array: the initial values of the numbers that all kernels keep between steps."""
         return np.concatenate([turn.memory for turn in self.turns])
 
     @property
     def first_knobs(self) -> np.ndarray:
+        """Return one array with the initial values of the tuning parameters (``knobs``) of all kernels."""
         return np.concatenate([turn.knobs for turn in self.turns])
 
     @property
@@ -195,54 +196,54 @@ class ReadyKernel(NamedTuple):
 
 
 class Kernel(ABC):
-    """One exact step of the chain, as an immutable object.
+    """Base class of kernels. A kernel is one exact step of the chain.
 
     A step must leave the posterior invariant: if a state is drawn from the posterior, the state after the step has the
-    posterior as its distribution, too. It may propose and decide in any way.
+    posterior as its distribution, too. The step may change the state in any way that has this property. A kernel is an
+    immutable object.
     """
 
     @property
     def exact(self) -> bool:
-        """True if the posterior is the stationary distribution of a chain with this kernel."""
+        """Return True if the posterior is the stationary distribution of a chain with this kernel."""
         return True
 
     def parts_ahead(self) -> tuple[Part, ...]:
-        """Return the compiled functions (parts) that every step of this kernel needs, whatever the target is.
+        """Return the compiled functions that every step of this kernel calls, for any target.
 
-        tunamh compiles them in the background while the first run is set up.
+        tunamh compiles them in the background while the first run is set up. The default is none.
         """
         return ()
 
     def prepare(self, target: Any) -> Any:
-        """Return the target in the form that the kernel needs.
-
-        It has the same posterior, possibly in other coordinates.
-        """
+        """Return a target with the same posterior in the form that the kernel needs, such as other coordinates."""
         return target
 
     @abstractmethod
     def bind(self, target: Any) -> ReadyKernel:
-        """Return the kernel, compiled for this target. Raises `NotApplicable` if it does not fit the target."""
+        """Return the kernel, compiled for ``target``. Raises `NotApplicable` if it does not fit the target."""
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """Return the exact transition matrix on a finite problem.
+        """Return the exact transition matrix (K, K) of the kernel on the K states of ``problem``.
 
-        Row ``k`` is the distribution of the next state if the current state is ``k``.
+        Row ``k`` is the distribution of the next state if the current state is ``k``. The default raises
+        `NotApplicable`.
         """
         raise NotApplicable(f"{type(self).__name__} has no transition matrix on finite problems.")
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:
-        """Make ``times`` steps, compare the energy change of every row with its bound, and return the largest ratio.
+        """Make ``times`` steps and compare the energy change of every row with its bound.
 
-        Only a kernel that belongs to a target has this method; the sweep over groups is such a kernel. If a row exceeds
-        its bound, the method raises `BoundViolation` with the number of the row.
+        The energy of a row is its negative log-likelihood. The result is the largest ratio of an energy change to its
+        bound. Raises `BoundViolation` with the number of the row if a row exceeds its bound. Only kernels of a
+        particular target, such as the kernel of `MixedModel`, have this check; the default raises `NotApplicable`.
         """
         raise NotApplicable(f"{type(self).__name__} has no bounds of rows to be checked.")
 
     def summaries(self, target: Any, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
         """Return summaries of numbers that the draws do not contain; None if there are none.
 
-        Examples are the means of group effects. ``memories`` has, for each chain, the numbers that the kernel kept
-        between steps. The result has one array for each name.
+        An example is the mean of each group effect. ``memories`` has, for each chain, the numbers that the kernel kept
+        between steps. The result is a dict from names to arrays.
         """
         return None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..acceptance.base import Memory
+from ..acceptance.base import Memory, no_decision
 from ..compiled import (
     ANY,
     BAD_RATIO,
@@ -36,7 +36,6 @@ from ..compiled import (
     borrowed,
     fixed,
     helper,
-    no_decision,
     no_proposal,
     part,
     run_role,

@@ -95,7 +95,9 @@ def joined(proposal: ReadyProposal, test: ReadyTest) -> ReadyKernel:
 
 @dataclass(frozen=True)
 class MetropolisHastings(Kernel):
-    """The kernel of ``sample(target, proposal=..., test=...)``: it proposes a state and accepts or rejects it.
+    """The kernel that proposes a state and then accepts or rejects this state.
+
+    ``sample(target, proposal=..., test=...)`` uses this kernel.
 
     Parameters
     ----------
@@ -131,9 +133,9 @@ class MetropolisHastings(Kernel):
         return joined(proposal.bind(target), test.bind(target))
 
     def finite_transition(self, problem: FiniteProblem) -> np.ndarray:
-        """Return the exact transition matrix on a finite problem.
+        """Return the exact transition matrix (K, K) of the kernel on the K states of ``problem``.
 
-        The proposal is ``problem.proposal``; row ``k`` is the distribution of the next state if the current state is
-        ``k``.
+        Row ``k`` is the distribution of the next state if the current state is ``k``. The matrix uses the proposal
+        ``problem.proposal``, and not the proposal of the kernel.
         """
         return transition_matrix(problem, TunaMH() if self.test is None else self.test)

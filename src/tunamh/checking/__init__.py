@@ -1,4 +1,4 @@
-"""Does the model fit? Checks of a result on some rows of its data, in words and in pictures; rows that matter most."""
+"""Checks of the fit: whether a model fits its data, pictures of the checks, and influential rows."""
 
 from .check import FitCheck, check
 from .influence import influence

@@ -28,10 +28,21 @@ DRAWS = 100
 class FitCheck:
     """The result of `tunamh.check`. Print it to read what looks wrong and what to try.
 
-    ``findings`` is a list with one entry for each check; ``table`` shows these findings in a pandas table. ``rows`` is
-    a pandas table of the rows that were checked, with their residuals. ``ok`` is True if nothing looks wrong.
-    `tunamh.plot_check` draws pictures of the checks. Values that look like codes for missing values, such as 99, are
-    listed below the findings.
+    `tunamh.plot_check` draws pictures of the checks. If the data have values that look like codes for missing values,
+    such as 99, the printed text lists them.
+
+    Attributes
+    ----------
+    ok : bool
+        True if nothing looks wrong.
+    verdict : str
+        One sentence that says how many checks look wrong.
+    table : pandas.DataFrame
+        One line for each check.
+    rows : pandas.DataFrame
+        One line for each row that was checked, with its residual.
+    findings, wrong : list
+        The results of all checks, and the results that look wrong. Each has a ``name``, a ``text`` and an ``advice``.
     """
 
     findings: list[Finding]
@@ -42,11 +53,12 @@ class FitCheck:
 
     @property
     def wrong(self) -> list[Finding]:
-        """Return the findings that look wrong, the one with the strongest evidence first."""
+        """Return a list of the results that look wrong. The one with the strongest evidence is first."""
         return sorted((one for one in self.findings if one.state == WRONG), key=lambda one: one.p or 0.0)
 
     @property
     def ok(self) -> bool:
+        """Return True if nothing looks wrong."""
         return not self.wrong
 
     @property
@@ -79,11 +91,16 @@ class FitCheck:
 
     @cached_property
     def table(self) -> Any:
-        """A pandas table with one line for each check.
+        """Return a pandas table with one line for each check.
 
-        The columns are ``check``, ``about`` (the column or factor that was checked), ``state`` (the result in one
-        word), ``p`` (the p-value), ``z`` (the same evidence as a number of standard deviations of a normal
-        distribution) and ``size`` (how large the deviation is).
+        The columns are
+
+        - ``check``: the name of the check;
+        - ``about``: the column or factor that was checked;
+        - ``state``: ``"fine"``, ``"wrong"`` or ``"not judged"``;
+        - ``z``: the same evidence as ``p``, as a number of standard deviations of a normal distribution;
+        - ``p``: the p-value: the probability of a deviation at least as large if the model is correct;
+        - ``size``: a text that says how large the deviation is.
         """
         import pandas as pd
 
@@ -107,12 +124,16 @@ class FitCheck:
 
     @cached_property
     def rows(self) -> Any:
-        """A pandas table with one line for each row in the subsample that was checked.
+        """Return a pandas table with one line for each row in the subsample that was checked.
 
-        The column ``row`` has the number of the row in the data. ``observed`` is the response (for classes, the name of
-        the class). ``predicted`` is its posterior mean: for labels, the probability of 1; for classes, the probability
-        of the observed class. ``residual`` is the quantile residual; for labels and classes it is the observed value (1
-        for the observed class) minus its probability.
+        The columns are
+
+        - ``row``: the number of the row in the data;
+        - ``observed``: the response; for classes, the name of the class;
+        - ``predicted``: the posterior mean of the response; for labels, the probability of 1; for classes, the
+          probability of the observed class;
+        - ``residual``: the quantile residual; for labels and classes, the observed value (1 for the observed class)
+          minus its probability.
         """
         import pandas as pd
 
@@ -138,9 +159,9 @@ def check(
 ) -> FitCheck:
     """Check whether a model fits its data, on a random subsample of the rows.
 
-    The checks depend on the family. For labels and classes, predicted probabilities are compared with observed shares.
-    For all other responses (also censored responses), the spread, the skewness and the tails of quantile residuals are
-    checked, and for counts the number of zeros. For all families, the function looks for trends of the residuals along
+    The checks depend on the family. For labels and classes, the function compares predicted probabilities with observed
+    shares. For all other responses (also censored responses), it checks the spread, the skewness and the tails of
+    quantile residuals, and for counts the number of zeros. For all families, it looks for trends of the residuals along
     the linear predictor and along columns, compares the means of levels and groups, and checks the distribution of
     group effects. If the model is correct, the checks report a problem in at most about one of 100 data sets.
 

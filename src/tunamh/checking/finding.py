@@ -15,8 +15,21 @@ ALARM = 0.01
 
 @dataclass(frozen=True)
 class Finding:
-    """One check. ``p`` is the probability of a deviation at least as large if the model is right, ``z`` as many
-    standard deviations of a normal number; both are of this check alone. ``size`` says how large the deviation is."""
+    """The result of one check of `tunamh.check`.
+
+    Attributes
+    ----------
+    name, about : str
+        The name of the check, and the column or factor that was checked.
+    p : float or None
+        The probability of a deviation at least as large if the model is correct, for this check alone.
+    size : str
+        How large the deviation is.
+    wrong, advice : str
+        What looks wrong, and what to try.
+    state : str
+        ``"fine"``, ``"wrong"`` or ``"not judged"``.
+    """
 
     name: str
     about: str
@@ -28,16 +41,17 @@ class Finding:
 
     @property
     def z(self) -> float | None:
+        """Return ``p`` as a number of standard deviations of a normal distribution; None if there is no ``p``."""
         return None if self.p is None else strength(self.p)
 
     @property
     def what(self) -> str:
-        """The check and what it is about."""
+        """Return the name of the check and what it is about, a text."""
         return f"{self.name}: {self.about}" if self.about else self.name
 
     @property
     def text(self) -> str:
-        """One sentence or two."""
+        """Return one or two sentences for the user about the result."""
         if self.state == UNJUDGED:
             return self.wrong
         if self.state == FINE:

@@ -18,7 +18,7 @@ from .streams import patient_streams
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_HELP = """Exact posterior samples of regressions with many rows.
+_HELP = """Draw exact posterior samples of a regression from a file of data.
 
     tunamh check  flights.csv "late ~ hour" --family logistic
 
@@ -27,6 +27,8 @@ _HELP = """Exact posterior samples of regressions with many rows.
     tunamh summary run.nc
 
     tunamh predict run.nc new.csv --out predicted.csv
+
+    tunamh effects run.nc flights.csv --compare hour --average
 
     tunamh check-fit run.nc flights.csv
 

@@ -14,7 +14,9 @@ from .request import SampleRequest
 @command
 @with_options
 def check(request: SampleRequest) -> None:
-    """Check data and formula before sampling: rows, missing values, levels, collinear columns, separation.
+    """Check data and formula before sampling.
+
+    The command reports missing values, levels, collinear columns and separation.
 
     Exit code 0 means that sampling can begin, 2 that there is a problem.
 

@@ -16,13 +16,15 @@ from .results import shown_table
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result files of tunamh sample, two or more.")],
     data: Annotated[Path, typer.Argument(help="The data file that all models were fitted to.")],
-    rows: Annotated[int, typer.Option(min=1, help="Size of the random subsample of rows that are left out.")] = 1000,
+    rows: Annotated[int, typer.Option(min=1, help="Number of random rows that are left out.")] = 1000,
     draws: Annotated[
         int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed for the subsample.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed for the random rows.")] = None,
 ) -> None:
-    """Compare models by how well they predict rows that were left out one at a time.
+    """Compare how well several models predict.
+
+    The command leaves out rows, one at a time, and predicts them from the other rows.
 
     If all runs were made with tunamh sample --evidence, the table also has their evidence and posterior probabilities.
 

@@ -41,7 +41,7 @@ def compile(
     ] = None,
     processes: Annotated[int | None, typer.Option(help="Processes at the same time; by default one per core.")] = None,
 ) -> None:
-    """Compile the samplers of some families now, so that the first call is fast.
+    """Compile code now, so that the first run starts at once.
 
     The command fits small models, several at the same time. Code that is compiled already is loaded.
 

@@ -20,7 +20,8 @@ class EffectsRequest:
     compare: Annotated[
         list[str] | None,
         typer.Option(
-            help="What changes: carrier, carrier=pairwise, carrier=UA:DL (from UA to DL), distance=100 (a step)."
+            help="The column that changes: carrier, carrier=pairwise, carrier=UA:DL (from UA to DL), "
+            "distance=100 (a step)."
         ),
     ] = None
     slope: Annotated[list[str] | None, typer.Option(help="A numeric column: estimate its slope.")] = None
@@ -28,13 +29,23 @@ class EffectsRequest:
     average: Annotated[bool, typer.Option("--average", help="Average over all rows of the file.")] = False
     by: Annotated[list[str] | None, typer.Option(help="A column: one average for each of its values.")] = None
     weights: Annotated[str | None, typer.Option(help="The column of the rows' weights.")] = None
-    comparison: Annotated[str, typer.Option(help="difference, ratio, 'odds ratio' or lift.")] = "difference"
-    scale: Annotated[str, typer.Option(help="response or link.")] = "response"
-    groups: Annotated[str | None, typer.Option(help="Group effects: known, draw, new or population.")] = None
+    comparison: Annotated[str, typer.Option(help="With --compare: difference, ratio, 'odds ratio' or lift.")] = (
+        "difference"
+    )
+    scale: Annotated[str, typer.Option(help="Scale of the answer: response or link (the linear predictor).")] = (
+        "response"
+    )
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="Group effects: known (of the data), draw (also of new groups), new (mean over new groups) or "
+            "population (zero)."
+        ),
+    ] = None
     draws: Annotated[int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")] = (
         None
     )
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed for drawn groups.")] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed for the effects of new groups.")] = None
 
     def answer(self, tree: Any, data: Any) -> Any:
         """A table of effects."""

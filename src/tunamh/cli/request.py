@@ -36,24 +36,26 @@ class SampleRequest:
     priors: Annotated[
         list[str], typer.Option("--prior", help=f"Prior of a term; repeat the option for other terms: {PRIORS}.")
     ] = field(default_factory=list)
-    weights: Annotated[str | None, typer.Option(help="Column of weights.")] = None
-    trials: Annotated[str | None, typer.Option(help="Column of trials, if the response counts successes.")] = None
+    weights: Annotated[str | None, typer.Option(help="Column with the weights of the rows.")] = None
+    trials: Annotated[
+        str | None, typer.Option(help="Column with the number of trials, if the response counts successes.")
+    ] = None
     censored: Annotated[
         str | None, typer.Option(help="Column with 0 (exact), 1 (the true response is larger) or -1 (smaller).")
     ] = None
-    predictors: Annotated[list[str], typer.Option(help="Formula of another parameter, as in 'scale=~ distance'.")] = (
-        field(default_factory=list)
-    )
+    predictors: Annotated[
+        list[str], typer.Option(help="Formula of another parameter of the family, such as 'scale=~ distance'.")
+    ] = field(default_factory=list)
     missing: Annotated[str, typer.Option(help="What to do with rows with missing values: error or drop.")] = "error"
     redundant: Annotated[
-        str, typer.Option(help="What to do with columns that are sums of other columns: error or keep.")
+        str, typer.Option(help="What to do with columns that are linear combinations of others: error or keep.")
     ] = "error"
     memory: Annotated[
-        str | None, typer.Option(help="Memory for rows of Parquet files, such as 8GiB (default 2GiB).")
+        str | None, typer.Option(help="Largest memory for the rows of Parquet files, such as 8GiB (default 2GiB).")
     ] = None
     cache: Annotated[
         str | None,
-        typer.Option(help="Folder that keeps sums over the rows of each file; the next run reads only new files."),
+        typer.Option(help="Folder in which the run saves sums over each file; the next run reads only new files."),
     ] = None
     new_levels: Annotated[
         str, typer.Option(help="With --cache, what to do with levels that no earlier file had: grow or refuse.")

@@ -9,11 +9,23 @@ import numpy as np
 import typer
 
 from ..results.tree import effects_in
-from .app import command, with_options
+from .app import Refused, command, with_options
 from .effects_request import EffectsRequest
 from .files import open_result, read_table, refuse_existing, write_new
 
 RUN = Annotated[Path, typer.Argument(help="A result file of tunamh sample, or the folder of a stored run.")]
+
+
+def _times(kind: str, given: str | None) -> list[float] | None:
+    """The numbers of ``--times``."""
+    if given is None:
+        if kind in ("survival", "hazard"):
+            raise Refused(f"--kind {kind} needs times, such as --times 12,24.")
+        return None
+    try:
+        return [float(one) for one in given.split(",")]
+    except ValueError:
+        raise Refused(f"--times must be numbers with commas between them, such as 12,24, got {given!r}.") from None
 
 
 def shown_table(table: Any) -> str:
@@ -27,7 +39,7 @@ def summary(
     run: RUN,
     effects: Annotated[bool, typer.Option("--effects", help="Also show all group effects.")] = False,
 ) -> None:
-    """Show means, intervals, effective draws and R-hat of every parameter.
+    """Show means, intervals, effective draws and R-hat.
 
     Examples:
 
@@ -48,28 +60,42 @@ def predict(
     run: RUN,
     data: Annotated[Path, typer.Argument(help="A file of new rows, with the columns of the formula.")],
     out: Annotated[Path, typer.Option(help="New file for the predictions; its name ends in .csv.")],
-    kind: Annotated[str, typer.Option(help="mean, response (with its noise) or linear.")] = "mean",
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="mean, response (simulated responses) or linear (the linear predictor); for times to event also "
+            "survival, hazard or median."
+        ),
+    ] = "mean",
+    times: Annotated[str | None, typer.Option(help="Times of --kind survival or hazard: 12,24.")] = None,
     draws: Annotated[
         int | None, typer.Option(min=1, help="Number of posterior draws to use; default up to 1000.")
     ] = None,
-    new_levels: Annotated[str, typer.Option(help="What to do with new groups: error, population or draw.")] = "error",
+    new_levels: Annotated[
+        str, typer.Option(help="Effect of a new group: error, population (zero) or draw (from the distribution).")
+    ] = "error",
     missing: Annotated[
         str, typer.Option(help="Rows with missing values: error, or keep (their predictions are empty).")
     ] = "error",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed for simulated responses.")] = None,
 ) -> None:
-    """Predict new rows: mean, standard deviation and quantiles of each row.
+    """Predict the rows of a file.
+
+    The output has the mean, the standard deviation and quantiles of each row.
 
     Examples:
 
         tunamh predict run.nc tomorrow.csv --out predicted.csv
 
         tunamh predict run.nc tomorrow.csv --kind response --out intervals.csv
+
+        tunamh predict run.nc new.csv --kind survival --times 12,24 --out s.csv
     """
     import tunamh
 
     refuse_existing(out, ".csv")
     settings: dict[str, Any] = {"kind": kind, "draws": draws, "new_levels": new_levels, "missing": missing}
+    settings["times"] = _times(kind, times)
     found = tunamh.predict(open_result(run), read_table(data), rng=seed, **settings)
     write_new(out, lambda file: found.to_dataframe().reset_index().to_csv(file, index=False))
     print(f"wrote {found.sizes['row']:,} rows to {out}")
@@ -80,11 +106,13 @@ def predict(
 def effects(
     run: RUN,
     request: EffectsRequest,
-    data: Annotated[Path | None, typer.Argument(help="A file of rows; needed for averages.")] = None,
+    data: Annotated[Path | None, typer.Argument(help="A file of rows; only needed for averages.")] = None,
     out: Annotated[Path | None, typer.Option(help="New file for the table; its name ends in .csv.")] = None,
     plot: Annotated[Path | None, typer.Option(help="New file for a picture; its name ends in .png or .svg.")] = None,
 ) -> None:
-    """Show effects on the scale of the response: predictions, comparisons (--compare) or slopes (--slope).
+    """Show by how much the response changes.
+
+    The answers are predictions, comparisons (--compare) or slopes (--slope), on the scale of the response.
 
     Examples:
 
@@ -116,9 +144,10 @@ def check_fit(
     seed: Annotated[int, typer.Option(min=0, help="Seed for the random rows.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="New file for the pictures; its name ends in .png.")] = None,
 ) -> None:
-    """Check whether the model fits: what looks wrong, how strongly, and what to try.
+    """Check whether the model fits the data.
 
-    `tunamh check` looks at data and formula before any draw.
+    The command says what looks wrong, how strong the evidence is, and which change of the model may help. (The command
+    `tunamh check` is different: it checks data and formula before sampling.)
 
     Examples:
 
@@ -144,10 +173,10 @@ def report(
     out: Annotated[Path, typer.Option(help="New file; its name ends in .html.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="A title in your own words.")] = None,
     data: Annotated[
-        Path | None, typer.Option(help="The data file that the model was fitted to: also check the fit.")
+        Path | None, typer.Option(help="The data file of the fit; the page then also says whether the model fits.")
     ] = None,
 ) -> None:
-    """Write one HTML page with the answer, the checks and the cost.
+    """Write the results and the checks to one HTML page.
 
     Examples:
 

@@ -37,13 +37,16 @@ class RunRequest:
     ] = None
     max_seconds: SECONDS = None
     evidence: Annotated[
-        bool, typer.Option("--evidence", help="Also estimate the log marginal likelihood, for tunamh compare.")
+        bool,
+        typer.Option("--evidence", help="Also estimate the log marginal likelihood; tunamh compare then shows it."),
     ] = False
 
     def refuse(self) -> None:
         """Raise unless the draws can be kept where they are to go."""
         if self.out is None and self.store is None:
-            raise Refused("say where the draws go: --out run.nc, or --store run for a folder that can be resumed.")
+            raise Refused(
+                "say where to save the draws: --out run.nc, or --store run (a folder; you can resume the run)."
+            )
         if self.out is not None:
             refuse_existing(self.out, ".nc")
         if self.store is not None:
@@ -64,7 +67,9 @@ class RunRequest:
 @command
 @with_options
 def sample(run: RunRequest, request: SampleRequest) -> None:
-    """Draw from the posterior of a regression, print a summary, and save the draws.
+    """Draw from the posterior of a regression.
+
+    The command prints a summary, and saves the draws to --out or --store.
 
     Examples:
 
@@ -88,13 +93,15 @@ def sample(run: RunRequest, request: SampleRequest) -> None:
 
 @command
 def resume(
-    store: Annotated[Path, typer.Argument(help="The folder of --store.")],
+    store: Annotated[Path, typer.Argument(help="The folder that was given to --store.")],
     draws: Annotated[int | None, typer.Option(min=1, help="New, larger number of draws per chain.")] = None,
     data: Annotated[Path | None, typer.Option(help="New path of the data file, if you have moved it.")] = None,
     out: OUT = None,
     max_seconds: SECONDS = None,
 ) -> None:
-    """Continue a run of tunamh sample --store, with the same draws as without an interruption.
+    """Continue an interrupted run of tunamh sample --store.
+
+    The draws are the same as without an interruption.
 
     Examples:
 
@@ -111,7 +118,7 @@ def resume(
     request = SampleRequest.of_run(Store.open(store).header)
     if data is not None:
         request = dataclasses.replace(request, data=str(data))
-    print(f"going on with {request.formula!r} on {request.data}")
+    print(f"continuing {request.formula!r} on {request.data}")
     target = request.target(request.table())
     _finish(lambda: tunamh.resume(store, target, draws=draws, max_seconds=max_seconds), out, store)
 
@@ -130,9 +137,11 @@ def _with_evidence(target: Any, tree: Any) -> Any:
 def _tell(target: Any) -> None:
     """What was made of the data, in a few lines."""
     model = target.formula
-    kept = f"{target.n_rows:,} rows"
+    kept = f"{target.data_rows:,} rows"
     if model.dropped:
         kept += f" ({model.dropped:,} with missing values left out)"
+    if target.n_rows != target.data_rows:
+        kept += f", split into {target.n_rows:,} pieces of time"
     print(f"{kept}, {model.side.dim:,} coefficients; response {model.response.told}")
     if offers(target, Kept) and target.kept is not None:
         print(target.kept.told)

@@ -58,12 +58,10 @@ from .roles import (
     Stream,
     Walk,
     Work,
-    no_decision,
     no_proposal,
     nothing_to_adapt,
     run_role,
     same_coordinates,
-    under_prior,
     windows_role,
 )
 
@@ -122,14 +120,12 @@ __all__ = [
     "fixed",
     "helper",
     "intrinsic",
-    "no_decision",
     "no_proposal",
     "nothing_to_adapt",
     "part",
     "read_only",
     "run_role",
     "same_coordinates",
-    "under_prior",
     "vector_at",
     "windows_role",
 ]

@@ -118,7 +118,10 @@ def sandwich(lines, weight, out):
 
 @helper(fastmath=REASSOCIATE)
 def norms(lines, factors, out):
-    """Lengths of the rows of ``X F``; ``factors`` are the columns of ``F``, one behind the other."""
+    """Lengths of the rows of ``X F``; ``factors`` are the columns of ``F``, one behind the other.
+
+    Of a triangular ``F`` the zeros at the head of a column cost nothing.
+    """
     n = out.size
     d = lines.size // n
     x, along = np.empty(d * _STRIP), np.empty(_STRIP)
@@ -130,7 +133,10 @@ def norms(lines, factors, out):
         for i in range(m):
             part[i] = 0.0
         for k in range(factors.size // d):
-            _combine(x, 0, _STRIP, window(factors, k * d, d), white)
+            head = 0
+            while head < d - 1 and factors[k * d + head] == 0.0:
+                head += 1
+            _combine(x, head * _STRIP, _STRIP, window(factors, k * d + head, d - head), white)
             for i in range(m):
                 part[i] += white[i] * white[i]
         for i in range(m):

@@ -208,8 +208,8 @@ class Layout:
                 found[name] = numbers.reshape(shapes[name])
         return SimpleNamespace(**found)
 
-    def columns(self, rows: np.ndarray, **sizes: int) -> SimpleNamespace:
-        """Of packed rows: every field as a column, or as the columns (n, length) of an array of one axis."""
+    def columns(self, **sizes: int) -> dict[str, Any]:
+        """Of packed rows: the column of every field, or a slice of the columns of an array of one axis."""
         key = tuple(sizes.items())
         if key not in self._columns:
             shapes, places = self.shapes(**sizes), vars(self.places(**sizes))
@@ -217,7 +217,7 @@ class Layout:
                 name: slice(places[name], places[name] + shapes[name][0]) if name in shapes else places[name]
                 for name in self.fields
             }
-        return SimpleNamespace(**{name: rows[:, place] for name, place in self._columns[key].items()})
+        return self._columns[key]
 
     # ------------------------------------------------------------------------------------------- in compiled code
 

@@ -105,13 +105,13 @@ class Part(types.WrapperAddressProtocol):
 
     @property
     def file(self) -> Path | None:
-        """Return the file of the part's machine code; None if it is not kept on disk."""
+        """Return the path of the file with the machine code; None if the code is not kept on disk."""
         kept = self.dispatcher._cache
         return kept.file(self.role.signature, self.dispatcher.targetctx) if isinstance(kept, ContentCache) else None
 
     @property
     def is_kept(self) -> bool:
-        """Return True if the part need not be compiled, because its machine code is in memory or on disk."""
+        """Return True if the function need not be compiled, because its machine code is in memory or on disk."""
         return self._address is not None or ((file := self.file) is not None and file.exists())
 
     @property
@@ -135,9 +135,11 @@ class Part(types.WrapperAddressProtocol):
         return cast(int, self._address)
 
     def signature(self) -> Any:
+        """Return the Numba signature of the role: the types of the arguments and of the result."""
         return self.role.signature
 
     def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function with these arguments; the function is compiled if necessary."""
         if self._address is None:
             self._compile()
         return self.dispatcher(*arguments)
@@ -182,8 +184,8 @@ def compile_now(part: Part, call: str) -> Part:
 def does_not_compile(call: str, error: NumbaError) -> TypeError:
     """What to say of a user's function that Numba refuses."""
     return TypeError(
-        f"{call} does not compile. Decorate it with plain @numba.njit, no signature; theta, prop, row are float64 "
-        f"vectors, of which only a proposal's prop may be written to; the result must be a number.\n{error}"
+        f"{call} does not compile. Decorate it with @numba.njit, without a signature. theta, prop and row are float64 "
+        f"vectors; a function may write only to prop of a proposal. The result must be a number.\n{error}"
     )
 
 

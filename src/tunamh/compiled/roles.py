@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numba import types
 
-from .machinery import helper, part
+from .machinery import part
 
 BLOCK = 256
 """Rows that cross a pointer at once: large enough to hide the call, small enough for the first-level cache."""
@@ -164,13 +164,26 @@ _work = types.NamedTuple([_index, _vector, _vector], Work)
 class Decision(NamedTuple):
     """The result of an acceptance test for one proposed move.
 
-    ``accepted`` says whether the move is accepted; the probability was ``min(1, exp(log_ratio))``. ``rows`` is the
-    number of rows that the test evaluated; ``full`` is True if it read all rows. ``worst`` is the largest ratio
-    ``|rise_i| / (c_i M)`` among these rows: the energy change of row ``i`` divided by its bound. ``move_bound`` is the
-    sum ``C M`` of the bounds of all rows. Both are NaN if the test uses no bounds. ``report`` is a number that the test
-    may report (`ReadyTest`); otherwise NaN. ``fault`` is `NO_FAULT` (-1) if there is no error. A number of 0 or
-    more is the number of a row: the energy of this row is not finite, or it exceeds its bound. The other negative
-    numbers stand for other errors that Python must raise; for example, -2 means that the ratio is NaN.
+    Parameters
+    ----------
+    accepted : bool
+        True if the move is accepted.
+    log_ratio : float
+        The move is accepted with the probability ``min(1, exp(log_ratio))``.
+    rows : int
+        The number of rows that the test evaluated.
+    full : bool
+        True if the test read all rows.
+    worst : float
+        The largest ratio ``|rise_i| / (c_i M)`` among these rows: the energy change of row ``i``, divided by its bound.
+        NaN if the test uses no bounds. The energy of a row is its negative log-likelihood.
+    move_bound : float
+        The sum ``C M`` of the bounds of all rows. NaN if the test uses no bounds.
+    report : float
+        A number that the test reports (``reports`` of `ReadyTest`); otherwise NaN.
+    fault : int
+        `NO_FAULT` (-1) if there is no error. A number of 0 or more is the number of a row: the energy of this row is
+        not finite, or it exceeds its bound. Other negative numbers stand for other errors, such as `BAD_RATIO`.
     """
 
     accepted: bool
@@ -193,11 +206,11 @@ NO_ROWS_CAME = -4  # rows that are not in memory could not be read
 
 
 class Move(NamedTuple):
-    """A proposed move, as an acceptance test gets it.
+    """A proposed move: an argument of an acceptance test.
 
-    ``theta`` are the current parameters and ``prop`` the proposed ones. ``log_rho`` is the part of the log acceptance
-    ratio that is known without rows: prior, offset and proposal. ``distance`` is the distance ``M`` of the move; it has
-    no meaning if ``log_rho`` is ``-inf``.
+    ``theta`` are the current parameters, and ``prop`` the proposed ones. ``log_rho`` is the part of the log acceptance
+    ratio that needs no rows: prior, proposal, and terms in closed form such as a Taylor polynomial. ``distance`` is the
+    distance ``M`` of the move; it has no meaning if ``log_rho`` is ``-inf``.
     """
 
     theta: Any
@@ -408,7 +421,7 @@ FullPass = types.FunctionType(types.Tuple([_real, _real, _integer])(_flag, _vect
 ``theta``, over the rows of one block; see `tunamh.acceptance.out_of_core`."""
 
 Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _real, _model, _work))
-"""``(theta, prop, distance, model, work) -> (value, fault)`` from a pass over all rows; see `tunamh.chains.guard`."""
+"""``(theta, prop, distance, model, work) -> (value, fault)`` from a pass over all rows (`tunamh.acceptance.base`)."""
 
 
 @part(Locate)
@@ -425,30 +438,3 @@ def nothing_to_adapt(knobs, mean):
 def no_proposal(rng, here, there, knobs):
     """Of kernels that do not propose."""
     return np.nan
-
-
-@part(Decide)
-def no_decision(rng, move, model, stream, knobs, memory, work):
-    """Of kernels whose step decides by itself."""
-    return Decision(False, np.nan, 0, False, np.nan, np.nan, np.nan, BAD_RATIO)
-
-
-@helper
-def under_prior(model, log_prior, prior_hyper):
-    """The model with another prior: that of the parameters which a kernel moves."""
-    return Model(
-        model.data,
-        model.differences,
-        model.energies,
-        model.scales,
-        model.locate,
-        model.distance,
-        model.offset,
-        log_prior,
-        prior_hyper,
-        model.dim,
-        model.n_rows,
-        model.total_bound,
-        model.own_bounds,
-        model.elsewhere,
-    )

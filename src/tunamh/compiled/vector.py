@@ -71,6 +71,18 @@ def prefetch(typing, array, position):
     return types.void(array, types.int64), emit
 
 
+_LINE = 8  # float64 numbers in a 64-byte cache line
+
+
+@helper
+def prefetch_row(matrix, i):
+    """Ask for all cache lines of row ``i`` of a matrix in C order."""
+    width = matrix.shape[1]
+    for j in range(0, width, _LINE):
+        prefetch(matrix, i * width + j)
+    prefetch(matrix, i * width + width - 1)
+
+
 _LOG2E = 1 / math.log(2)
 _LN2_HIGH = float.fromhex("0x1.62e42fefa38p-1")  # ln 2 in two pieces: k * _LN2_HIGH is exact for every exponent k
 _LN2_LOW = float.fromhex("0x1.ef35793c7673p-45")

@@ -1,4 +1,4 @@
-"""Effects on the scale of the response: predictions, comparisons and slopes, averaged or at given values."""
+"""Effects on the scale of the response: predictions, comparisons, slopes, and averages of them."""
 
 from .comparisons import comparisons
 from .hypothesis import hypothesis

@@ -13,11 +13,15 @@ _OWN = ("mean", "sd", "p_positive", "p_above_1", "probability", "chain", "draw",
 
 
 class EffectsTable(GroupTable):
-    """A pandas table of effects, such as comparisons, with one line for each effect.
+    """A pandas table of effects, with one line for each effect. `tunamh.predictions` and similar functions return it.
 
-    ``draws`` has the posterior draws of every line. ``attrs["notes"]`` has the notes that are printed below the table.
-    ``attrs["kind"]`` is the kind of effects, such as ``"comparisons"``. ``attrs["of"]`` has the names of the columns
-    that say which effect a line describes.
+    Attributes
+    ----------
+    draws : xarray.DataArray
+        The posterior draws of every line.
+    attrs : dict
+        ``"notes"``: the notes that are printed below the table. ``"kind"``: the kind of effects, such as
+        ``"comparisons"``. ``"of"``: the names of the columns that say which effect a line describes.
     """
 
     _metadata = ["_all_draws"]  # noqa: RUF012 - as pandas wants it
@@ -31,7 +35,9 @@ class EffectsTable(GroupTable):
     def draws(self) -> Any:
         """Return the posterior draws as an `xarray.DataArray` with the dimensions chain, draw and line.
 
-        The coordinate ``line`` has the index of the table."""
+        The coordinate ``line`` has the index of the table. If you have changed the index or the columns of the table,
+        so that the draws cannot be found, the property raises ValueError.
+        """
         draws = self._all_draws
         lines = self.index.to_numpy()
         if draws is None or not set(lines.tolist()) <= set(draws["line"].values.tolist()):

@@ -15,11 +15,12 @@ from ..priors.default import INTERCEPT
 from ..sampling.sample import sample
 from ..tables.libraries import is_sparse
 from ..tables.sparse import checked_rows
-from ..targets.designs.from_tables import NamedDesign, as_design
+from ..targets.designs.base import NamedDesign
 from ..targets.families.base import BaseFamily, Location
 from ..targets.families.likelihood import OnePredictorLikelihood
 from ..targets.glm import GLM
 from ..targets.grown import refuse_not_growing
+from ..targets.observations.inputs import as_design
 from .coefficient_prior import columns_of, prior_of
 
 MOST_DRAWS = 400
@@ -166,9 +167,9 @@ class PosteriorEstimator(BaseEstimator, ABC):
     def sample_posterior(
         self, X: Any, n_samples: int = 100, *, kind: str = "mean", random_state: Any = None
     ) -> np.ndarray:
-        """Return draws from the posterior for every row, shape (row, draw).
+        """Return draws from the posterior for every row, an array (N, draws).
 
-        For the probabilities of a classifier the shape is (row, class, draw).
+        For a classifier with ``kind="mean"`` or ``"linear"`` the shape is (N, classes, draws).
 
         Parameters
         ----------
@@ -204,11 +205,21 @@ class PosteriorEstimator(BaseEstimator, ABC):
         """Draws of one kind for the rows of ``X``, by draws of the coefficients and of what else is unknown."""
 
     def interval(self, X: Any, level: float = 0.9, *, kind: str = "mean", random_state: Any = None) -> np.ndarray:
-        """Return central posterior intervals for every row, shape (row, 2).
+        """Return central posterior intervals for every row, an array (N, 2).
 
-        The last axis has the lower and the upper end. ``level`` is the probability of the intervals. ``kind="mean"``:
-        intervals of the mean response. ``kind="linear"``: intervals of the linear predictor. ``kind="response"``:
-        intervals of a new response, simulated with the seed ``random_state``.
+        The last axis has the lower and the upper end.
+
+        Parameters
+        ----------
+        X : (N, features)
+            The rows.
+        level : float
+            The probability of the intervals.
+        kind : "mean", "linear" or "response"
+            ``"mean"``: intervals of the mean response. ``"linear"``: intervals of the linear predictor. ``"response"``:
+            intervals of a new response.
+        random_state : int, RandomState or None
+            The seed of the new responses, for ``kind="response"``.
         """
         tails = tails_of(level)
         X = self._read(X)
@@ -246,9 +257,10 @@ def grows(family: Any) -> bool:
     unknown = set(family.parameters) - set(family.known_parameters())
     if unknown or not family.convex or family.of_classes:
         raise AttributeError(
-            f"partial_fit adds rows at the centre of before, and {family!r} has an unknown {', '.join(sorted(unknown))}"
+            f"partial_fit needs a family without unknown parameters, and {family!r} has an unknown "
+            f"{', '.join(sorted(unknown))}: use fit."
             if unknown
-            else f"partial_fit adds rows at the centre of before, which {family!r} does not offer: use fit."
+            else f"partial_fit cannot be used with {family!r}: use fit."
         )
     return True
 

@@ -16,7 +16,9 @@ from .base import MOST_DRAWS, PosteriorEstimator, tails_of
 
 
 class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
-    """Bayesian logistic regression for labels of any type; softmax for three classes or more.
+    """Bayesian logistic regression for labels of any type: a scikit-learn estimator.
+
+    With three classes or more the model is a softmax regression.
 
     Parameters
     ----------
@@ -47,6 +49,12 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         Posterior means of the intercepts, as for ``coef_``.
     n_features_in_, feature_names_in_
         The number and the names of the columns, as in scikit-learn.
+
+    Examples
+    --------
+    >>> model = BayesianLogisticRegression(random_state=1).fit(X, y)
+    >>> model.predict_proba(X_new)
+    >>> model.interval(X_new, level=0.9)
     """
 
     _parts: list[Any]
@@ -70,7 +78,17 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         self.cores, self.random_state, self.progressbar = cores, random_state, progressbar
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Sample the posterior. A ``sample_weight`` of 2 has the same effect as two copies of the row."""
+        """Sample the posterior of the coefficients and other parameters, and return the fitted estimator.
+
+        Parameters
+        ----------
+        X : (N, features)
+            The rows: an array, a data frame or a sparse matrix.
+        y : (N,)
+            The labels, of any type.
+        sample_weight : (N,), optional
+            Weights of the rows. A weight of 2 has the same effect as two copies of the row.
+        """
         X, y, weights = self._checked(X, y, sample_weight)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -92,11 +110,22 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return self._summed_up()
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Sample the exact posterior given the rows of all calls so far.
+        """Sample the exact posterior given the rows of all calls so far, and return the fitted estimator.
 
         With two classes, the rows of earlier calls are not read again, and the default prior is computed from the rows
-        of the first call. With more classes, every call fits all rows again. ``classes`` are all labels; default: the
-        labels in the first call. `fit` forgets the rows of all earlier calls.
+        of the first call. With more classes, every call fits all rows again. A call of `fit` removes the rows of all
+        earlier calls.
+
+        Parameters
+        ----------
+        X : (N, features)
+            The new rows.
+        y : (N,)
+            Their labels.
+        classes : sequence, optional
+            All labels, for the first call. Default: the labels in ``y`` of the first call.
+        sample_weight : (N,), optional
+            Weights of the new rows. A weight of 2 has the same effect as two copies of the row.
         """
         first_call = not self._of_parts
         X, y, weights = self._checked(X, y, sample_weight, first_call=first_call)
@@ -148,9 +177,10 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return np.stack([self._eta(X, of_classes[:, k]) for k in range(len(self.classes_))], axis=1)
 
     def predict_proba(self, X: Any, return_std: bool = False) -> Any:
-        """Return the posterior means of the class probabilities, shape (row, class).
+        """Return the posterior means of the class probabilities, an array (N, classes).
 
-        ``return_std=True`` also returns their standard deviations.
+        With ``return_std=True`` the method also returns the posterior standard deviations of the probabilities, an
+        array of the same shape.
         """
         X = self._read(X)
         theta = self._theta(MOST_DRAWS)
@@ -163,20 +193,20 @@ class BayesianLogisticRegression(ClassifierMixin, PosteriorEstimator):
         return (found[:, :, 0], found[:, :, 1]) if return_std else found[:, :, 0]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithm of `predict_proba`."""
+        """Return the logarithms of the probabilities that `predict_proba` returns, an array (N, classes)."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class of every row."""
+        """Return the most probable class of every row, an array (N,)."""
         most_probable = self.predict_proba(X).argmax(axis=1)
         return self.classes_[most_probable]
 
     def coef_interval(self, level: float = 0.9) -> np.ndarray:
         """Return central posterior intervals of the coefficients.
 
-        ``level`` is their probability. The shape is the shape of ``coef_`` with a last axis of 2: the lower and the
-        upper end.
+        The result is an array with the shape of ``coef_`` and a last axis of length 2: the lower and the upper end.
+        ``level`` is the probability of the intervals.
         """
         check_is_fitted(self)
         tails = tails_of(level)

@@ -43,7 +43,17 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
         """What the estimator's arguments say of the responses."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Sample the posterior. A ``sample_weight`` of 2 has the same effect as two copies of the row."""
+        """Sample the posterior of the coefficients and other parameters, and return the fitted estimator.
+
+        Parameters
+        ----------
+        X : (N, features)
+            The rows: an array, a data frame or a sparse matrix.
+        y : (N,)
+            The responses.
+        sample_weight : (N,), optional
+            Weights of the rows. A weight of 2 has the same effect as two copies of the row.
+        """
         family = self._family()
         distribution_of(family)
         X, y, weights = self._checked(X, y, sample_weight, y_numeric=True)
@@ -67,8 +77,13 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
         """Sample the posterior given the rows of all calls so far, without reading the rows of earlier calls again.
 
         The result is the exact posterior given all rows, not an approximate update. The default prior is computed from
-        the rows of the first call. This works only for families without further unknown parameters, such as `Poisson()`
-        and ``Gaussian(scale=1.5)``. `fit` forgets the rows of all earlier calls.
+        the rows of the first call. A call of `fit` removes the rows of all earlier calls. Only families without further
+        unknown parameters have this method, such as `Poisson()` and ``Gaussian(scale=1.5)``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The new rows, in the same form as for `fit`.
         """
         first_call = not self._of_parts
         X, y, weights = self._checked(X, y, sample_weight, first_call=first_call, y_numeric=True)
@@ -83,10 +98,11 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
         return self._summed_up()
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the posterior mean of the mean response of every row.
+        """Return the posterior mean of the mean response of every row, an array (N,).
 
-        With ``return_std=True`` it also returns the standard deviation of a new response. This includes the uncertainty
-        of the parameters and the noise of the response, as in scikit-learn's BayesianRidge.
+        With ``return_std=True`` the method also returns an array (N,) of standard deviations: those of a new response.
+        They include the uncertainty of the parameters and the noise of the response, as in scikit-learn's
+        BayesianRidge.
         """
         X = self._read(X)
         mean = self._linear_means(X) if self._family().responses is Responses.REALS else None
@@ -116,14 +132,15 @@ class _Regressor(RegressorMixin, PosteriorEstimator):
 
     @available_if(_has_labels)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the posterior means of the probabilities of 0 and 1, shape (row, 2).
+        """Return the posterior means of the probabilities of 0 and 1, an array (N, 2).
 
-        This is for families with responses 0 and 1."""
+        Only families with responses 0 and 1 have this method.
+        """
         p = self.predict(X)
         return np.column_stack([1 - p, p])
 
     def coef_interval(self, level: float = 0.9) -> np.ndarray:
-        """Return central posterior intervals of the coefficients, shape (feature, 2).
+        """Return central posterior intervals of the coefficients, an array (features, 2).
 
         ``level`` is the probability of the intervals. The last axis has the lower and the upper end.
         """
@@ -163,7 +180,7 @@ def _with_proper_scale(family: Any, unit: float, reason: ImproperPosterior) -> A
 
 
 class BayesianGLM(_Regressor):
-    """Bayesian regression with any family that has a mean. `posterior_` has exact draws.
+    """Bayesian regression with any family that has a mean: a scikit-learn estimator.
 
     Parameters
     ----------
@@ -193,6 +210,11 @@ class BayesianGLM(_Regressor):
         The posterior means of the coefficients and of the intercept.
     n_features_in_, feature_names_in_
         The number and the names of the columns, as in scikit-learn.
+
+    Examples
+    --------
+    >>> model = BayesianGLM("poisson", random_state=1).fit(X, y)
+    >>> mean, sd = model.predict(X_new, return_std=True)
     """
 
     def __init__(
@@ -218,7 +240,9 @@ class BayesianGLM(_Regressor):
 
 
 class BayesianRobustRegression(_Regressor):
-    """Bayesian linear regression with Student-t errors, robust to outliers; see `BayesianGLM`.
+    """Bayesian linear regression with Student-t errors, robust to outliers.
+
+    The methods and attributes are those of `BayesianGLM`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Formulas: ``response ~ terms``, read without evaluating anything, and the regressions they mean."""
+"""Formulas such as ``response ~ terms``: a parser, and the models that formulas describe."""
 
 from .errors import FormulaError
 from .model import FormulaModel

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..targets.observations.inputs import codes_of_events
+from ..targets.observations.censored import codes_of_events
 from .errors import FormulaError
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..priors.default import INTERCEPT, Columns
+from ..process.scratch import distinct, large
 from ..tables.columns import Factor
 from .coding import Block
 from .curve_terms import Term, begun_term
 from .errors import FormulaError, listed
-from .evaluation import Values, as_factor, learned_calls, reference_of
+from .evaluation import Values, as_factor, filled, learned_calls, reference_of
 from .likely_factors import NoNumber, first_without_number, refuse_numbers_as_text, refuse_unlikely
 from .right_side import MOST_COLUMNS, RightSide
 from .smooths import asked
@@ -41,9 +43,9 @@ class Moments(NamedTuple):
         if len(values) == 0:
             return cls(0.0, 0.0, 0.0, math.inf, -math.inf)
         mean = float(values.mean())
-        return cls(
-            float(len(values)), mean, float(((values - mean) ** 2).sum()), float(values.min()), float(values.max())
-        )
+        squares = np.subtract(values, mean, out=large(len(values)))
+        np.square(squares, out=squares)
+        return cls(float(len(values)), mean, float(squares.sum()), float(values.min()), float(values.max()))
 
     def __add__(self, other: Moments) -> Moments:  # type: ignore[override]
         n = self.n + other.n
@@ -89,7 +91,7 @@ def first_look(terms: Terms, values: Values) -> FirstLook:
         is_c = isinstance(atom, Call) and atom.function == "C"
         if is_c or (isinstance(atom, Name) and isinstance(values.value(atom), Factor)):
             factor = as_factor(values.value(atom))
-            used = np.unique(factor.codes)
+            used = distinct(factor.codes)
             levels[label(atom)] = tuple(factor.levels[code] for code in used.tolist() if code >= 0)
             in_order[label(atom)] = list(levels[label(atom)]) == sorted(levels[label(atom)])
             if not is_c and factor.kind == "text":
@@ -192,18 +194,25 @@ class SecondLook(NamedTuple):
 
 
 def second_look(side: RightSide, values: Values) -> SecondLook:
-    codes = side.codes(values)
     cells = {}
-    for block in side.gathered:
-        if len(block.factors) > 1:
-            used = np.unique(side.cell_numbers(block, codes))
-            cells[block.key] = used[used >= 0]
-    moments = {_numbers_of(block): Moments.of(side.multiplier(block, values)) for block in side.blocks if block.numbers}
+    for key, numbers in filled(values, partial(_cell_numbers, side)).items():
+        used = distinct(numbers)
+        cells[key] = used[used >= 0]
+    moments = {}
+    for block in side.blocks:
+        if block.numbers:
+            moments[_numbers_of(block)] = Moments.of(side.multiplier(block, values))
     for curve in side.curves:
         if (by := curve.asked.by) is not None and label(by) not in side.levels:
             moments[_multiplier(curve)] = Moments.of(values.numbers(by))
     curves = {curve.name: curve.sums(values) for curve in side.curves}
     return SecondLook(cells, moments, curves)
+
+
+def _cell_numbers(side: RightSide, values: Values) -> dict[str, np.ndarray]:
+    """Of products of factors."""
+    codes = side.codes(values)
+    return {block.key: side.cell_numbers(block, codes) for block in side.gathered if len(block.factors) > 1}
 
 
 def _multiplier(curve: Term) -> str:

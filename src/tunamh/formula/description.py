@@ -18,7 +18,8 @@ def described(formula: FormulaModel, target: Any) -> str:
     family = family_in_words(family_as_json(target.user_family))
     which = f"; {response.told}" if response.labels and response.levels else ""
     dropped = f" ({formula.dropped:,} with missing values are left out)" if formula.dropped else ""
-    lines = [formula.formula, f"Family: {family}{which}", f"Rows: {target.n_rows:,}{dropped}"]
+    split = f", split into {target.n_rows:,} pieces of time" if target.n_rows != target.data_rows else ""
+    lines = [formula.formula, f"Family: {family}{which}", f"Rows: {target.data_rows:,}{dropped}{split}"]
     if references := _references(formula):
         lines.append(f"Reference levels: {', '.join(references)}")
     if groups := dict.fromkeys(f"{name} ({count:,} levels)" for name, count in _groups(formula, target)):

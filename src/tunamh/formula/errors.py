@@ -11,7 +11,7 @@ _BEFORE, _AFTER = 40, 30  # characters
 
 
 class FormulaError(TunaMHError, ValueError):
-    """The formula cannot be read, or the data do not fit it. The message says where, and what to do."""
+    """tunamh cannot read the formula, or the data do not fit it. The message says where, and what to do."""
 
 
 def pointed(text: str, at: int) -> str:

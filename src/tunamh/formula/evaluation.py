@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..process.scratch import coded, folder_in_force, large, large_arrays_in, stretches
 from ..tables.columns import Column, Factor, Numbers
 from .errors import FormulaError, listed
 from .functions import ELEMENTWISE, LEARNED, apply_learned
 from .syntax import COMPARISONS, Call, Name, Node, Number, Operation, Text, columns_in, spine
+
+_AT_ONCE = 1 << 16
+"""Rows of a stretch: designs may have many columns."""
 
 States = Mapping[str, Mapping[str, float]]
 """What functions have learned, by their text."""
@@ -45,6 +49,14 @@ class Values:
         """The number in its table of row ``k``."""
         return self._first_row + (k if self._numbers is None else int(self._numbers[k]))
 
+    def take(self, rows: slice) -> Values:
+        """Those of some rows that follow each other."""
+        variables = {name: column.take(rows) for name, column in self.variables.items()}
+        n_rows = len(range(self.n_rows)[rows])
+        if self._numbers is None:
+            return Values(variables, n_rows, self.states, self._first_row + rows.start)
+        return Values(variables, n_rows, self.states, self._first_row, self._numbers[rows])
+
     def value(self, node: Node) -> Column:
         """Numbers or a factor, one entry per row."""
         if isinstance(node, Name):
@@ -58,6 +70,9 @@ class Values:
         known = self.variables[node.name] if isinstance(node, Name) else None
         if isinstance(known, Numbers) and self._is_usable(known):
             return known.values
+        return filled(self, lambda part: {"": part._computed(node)})[""]
+
+    def _computed(self, node: Node) -> np.ndarray:
         with np.errstate(all="ignore"):
             found = np.broadcast_to(np.asarray(self._number(node), dtype=np.float64), (self.n_rows,))
         wrong = ~np.isfinite(found)
@@ -137,6 +152,25 @@ class Values:
         return as_factor(self.value(argument))
 
 
+def filled(values: Values, function: Callable[[Values], dict[str, Any]]) -> dict[str, Any]:
+    """The arrays that ``function`` makes of all rows, one entry per row; None stays None.
+
+    Where large arrays are in files (`tunamh.process.scratch`), they are filled from a stretch of rows at a time.
+    """
+    if folder_in_force() is None:
+        return function(values)
+    found: dict[str, Any] = {}
+    for rows in stretches(values.n_rows, _AT_ONCE):
+        with large_arrays_in(None):
+            parts = function(values.take(rows))
+        for name, part in parts.items():
+            if name not in found:
+                found[name] = None if part is None else large((values.n_rows, *part.shape[1:]), part.dtype)
+            if part is not None:
+                found[name][rows] = part
+    return found
+
+
 def only_argument(node: Call, named: tuple[str, ...] = ()) -> Node:
     """Of a function of one expression."""
     unknown = [name for name, _ in node.named if name not in named]
@@ -163,8 +197,8 @@ def as_factor(found: Column) -> Factor:
     """Numbers as levels, in their order."""
     if isinstance(found, Factor):
         return found
-    values, codes = np.unique(found.values, return_inverse=True)
-    return Factor(codes.astype(np.int64), tuple(level_name(value) for value in values.tolist()))
+    values, codes = coded(found.values)
+    return Factor(codes, tuple(level_name(value) for value in values.tolist()))
 
 
 def level_name(value: float) -> str:

@@ -21,7 +21,11 @@ from .variables import as_columns, read, refuse_unknown
 
 
 class Forgotten(NamedTuple):
-    """What a condition holds of: rows and files, of those that the cache's files have today."""
+    """The result of `tunamh.forget`.
+
+    ``where`` is the condition. ``rows`` is the number of rows that the condition selects today, and ``files`` is the
+    number of files that contain them.
+    """
 
     where: str
     rows: int

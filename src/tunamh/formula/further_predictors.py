@@ -16,7 +16,7 @@ import numpy as np
 from ..priors import Normal
 from ..priors.default import COEFFICIENT_WIDTH, rounded
 from ..priors.smooths import WithSmooths
-from ..targets.designs.from_tables import NamedDesign
+from ..targets.designs.base import NamedDesign
 from .data_summaries import Learned
 from .errors import FormulaError, listed
 from .evaluation import Values

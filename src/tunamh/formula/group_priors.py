@@ -128,6 +128,7 @@ def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPri
             _refuse_prior_of_coefficients(text, given)
             scales |= _divided(given, [one for one in groups if one.name in found])
     scales |= {factor: _single(own, scales.get(factor), groups, factor) for factor, own in single.items()}
+    _refuse_known_scales_of_correlated(scales, groups)
     return coefficients, GroupPriors(scales, correlations, laws, matrices)
 
 
@@ -169,6 +170,19 @@ def _single(own: Mapping[int, Any], given: Any, groups: Sequence[GroupSide], fac
     (dim,) = {one.columns.dim for one in groups if one.name == factor}
     every = list(given) if isinstance(given, list | tuple) else [given] * dim
     return [own.get(k, one) for k, one in enumerate(every)]
+
+
+def _refuse_known_scales_of_correlated(scales: Mapping[str, Any], groups: Sequence[GroupSide]) -> None:
+    """Raise for numbers in the place of priors where a term means correlations, which would be unknown beside them."""
+    for one in groups:
+        given = scales.get(one.name)
+        every = given if isinstance(given, list | tuple) else [given]
+        if one.columns.dim > 1 and any(isinstance(size, int | float) for size in every):
+            raise FormulaError(
+                f"the standard deviations of ({_written(one)}) are numbers, but the correlations of its effects are "
+                "unknown: known standard deviations beside unknown correlations are not sampled. Write || for effects "
+                "without correlations, such as (1 + x || g), or give priors such as tunamh.HalfNormal(1)."
+            )
 
 
 def _kind_and_term(name: str) -> tuple[str, str]:

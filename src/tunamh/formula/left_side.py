@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..process.scratch import distinct
 from ..tables.columns import Factor, Numbers
 from .errors import FormulaError, listed
-from .evaluation import Values, as_factor, only_argument
+from .evaluation import Values, as_factor, filled, only_argument
 from .functions import TIME_TO_EVENT
 from .likely_factors import as_numbers
 from .parser import parse_expression
@@ -136,11 +137,11 @@ def learned_response(node: Node, values: Values, family: Any) -> tuple[Response,
         _refuse_constant(name, numbers, family)
         known = tuple(as_factor(Numbers(numbers)).levels) if family.of_classes else None
         return Response(node, known), numbers
-    used = np.unique(found.codes)
-    levels = tuple(found.levels[code] for code in used.tolist())
+    levels = tuple(found.levels[code] for code in distinct(found.codes).tolist())
     response = response_of_levels(node, levels, family)
-    codes = found.recoded(levels)
-    return response, codes.astype(np.float64) if response.labels else Factor(codes, levels, found.ordered)
+    if response.labels:
+        return response, filled(values, lambda part: {"y": response.values(part)})["y"]
+    return response, Factor(found.recoded(levels), levels, found.ordered)
 
 
 def response_of_levels(node: Node, levels: tuple[str, ...], family: Any) -> Response:

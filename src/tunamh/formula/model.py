@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..process.scratch import coded, large
 from ..results.layout import Layout, Variables
 from ..tables.columns import Factor
 from .errors import FormulaError
-from .evaluation import Values, as_factor
+from .evaluation import Values, as_factor, filled
 from .left_side import Response
 from .parser import parse_expression
 from .result_names import layout
@@ -47,9 +48,12 @@ class GroupSide:
         factors = [as_factor(values.value(atom)) for atom in self.by]
         found = factors[0]
         for one in factors[1:]:
-            used, codes = np.unique(found.codes * len(one.levels) + one.codes, return_inverse=True)
+            pair = large(len(one), np.int64)
+            np.multiply(found.codes, len(one.levels), out=pair)
+            pair += one.codes
+            used, codes = coded(pair)
             pairs = [divmod(int(k), len(one.levels)) for k in used]
-            found = Factor(codes.astype(np.int64), tuple(f"{found.levels[a]}:{one.levels[b]}" for a, b in pairs))
+            found = Factor(codes, tuple(f"{found.levels[a]}:{one.levels[b]}" for a, b in pairs))
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -65,10 +69,32 @@ class GroupSide:
 
 @dataclass(frozen=True, repr=False)
 class FormulaModel:
-    """What a formula says of data of one kind.
+    """A formula together with what it has learned from the data: levels, means, knots. Results contain it.
 
-    ``beside`` are the expressions of trials, weights and censoring that are columns; ``others`` the columns of the
-    family's further parameters.
+    Parameters
+    ----------
+    formula : str
+        The formula as it was typed.
+    response, side : Response, RightSide
+        The left side and the right side of the formula, with the levels and other numbers of the data.
+    offsets : tuple
+        The expressions of the offsets.
+    groups : tuple
+        The group terms, such as ``(1 | airport)``.
+    others : dict
+        The right sides of the formulas in ``predictors=``, by the names of the parameters.
+    beside : dict
+        The expressions of those of ``trials``, ``weights`` and ``censored`` that are columns.
+    dropped : int
+        The number of rows with missing values that were left out.
+    arrays : tuple of str
+        Which of ``trials``, ``weights`` and ``censored`` were arrays. Results do not contain these arrays.
+    typical : dict
+        Typical values of the columns, for predictions.
+    strata : Strata or None
+        The strata of a `PiecewiseExponential` model.
+    data_columns : tuple of str
+        The columns of the data that are arguments of your own energy function, as in `tunamh.nonlinear`.
     """
 
     formula: str
@@ -97,34 +123,40 @@ class FormulaModel:
         return f"FormulaModel({self.formula!r})"
 
     def described(self, target: Any) -> str:
-        """A model of this formula for people, in several lines (`tunamh.formula.description`)."""
+        """Return a text of several lines that describes ``target``, a target made from this formula."""
         from .description import described
 
         return described(self, target)
 
     def remarks(self, n_rows: int) -> list[str]:
-        """What a person should know of the rows before they are sampled: which were left out, which class is 1."""
+        """Return a list of sentences for the user: how many rows are left out, and which class is 1.
+
+        ``n_rows`` is the number of the rows that remain.
+        """
         dropped = f"{self.dropped:,} of {self.dropped + n_rows:,} rows have missing values and are left out"
         told = self.response.told if self.response.labels and self.response.levels else ""
         found = [dropped if self.dropped else "", told]
         return ["; ".join(filter(None, found))] if any(found) else []
 
     def layout(self, variables: Variables, groupings: Sequence[Any]) -> Layout:
-        """What results call the parameters: a variable for every term (`tunamh.formula.result_names`)."""
+        """Return the names of the variables of the results: one variable for every term."""
         return layout(self, variables, groupings)
 
     @property
     def factors(self) -> list[str]:
-        """The factor of every group term, as results name it in the attribute ``group``."""
+        """Return the name of the factor of every group term, a list."""
         return [term_label(one.by) for one in self.groups]
 
     @property
     def predictor_columns(self) -> list[str]:
-        """The columns that new rows must have."""
+        """Return the names of the columns that new rows must have."""
         return self.columns_needed(lambda one: True)
 
     def columns_needed(self, counts: Callable[[GroupSide], bool]) -> list[str]:
-        """The columns that new rows must have if only those group effects count for which ``counts`` holds."""
+        """Return the names of the columns that new rows must have, if predictions use only some of the group effects.
+
+        ``counts`` is a function of a group term. It returns True if predictions use the effects of this term.
+        """
         names = columns_of(self.side.terms)
         for one in filter(counts, self.groups):
             names += [name for atom in one.by for name in columns_in(atom)] + columns_of(one.columns.terms)
@@ -136,11 +168,16 @@ class FormulaModel:
 
     @property
     def states(self) -> dict[str, Mapping[str, float]]:
+        """Return what the functions of the formula have learned from the data, such as means: a dict of dicts."""
         sides = [self.side, *(one.columns for one in self.groups), *self.others.values()]
         return {name: state for side in sides for name, state in side.states.items()}
 
     def values(self, table: Any, names: list[str] | None = None, first_row: int = 0) -> Values:
-        """Rows of a table of which no needed value is missing."""
+        """Return the columns of ``table`` that the formula needs. Raises `FormulaError` if a value is missing.
+
+        ``names`` are the needed columns (None: all columns of the right sides). ``first_row`` is the number of the
+        first row of the table, for error messages.
+        """
         columns = as_columns(table)
         found = read(columns, self.predictor_columns if names is None else names)
         for name, one in found.items():
@@ -150,11 +187,16 @@ class FormulaModel:
         return Values(found, columns.n_rows, self.states, first_row)
 
     def offset(self, values: Values) -> np.ndarray | None:
+        """Return the sum of the offsets of the rows, an array (n,); None if the formula has no offset."""
         if not self.offsets:
             return None
-        return np.sum([values.numbers(node) for node in self.offsets], axis=0)
+        return filled(values, self._sum_of_offsets)["offset"]
+
+    def _sum_of_offsets(self, values: Values) -> dict[str, np.ndarray]:
+        return {"offset": np.sum([values.numbers(node) for node in self.offsets], axis=0)}
 
     def to_json(self) -> dict[str, Any]:
+        """Return the model as a dict of plain values, which results contain."""
         return {
             "version": VERSION,
             "formula": self.formula,
@@ -173,7 +215,10 @@ class FormulaModel:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> FormulaModel:
-        """From what a file says: it is parsed as any formula, and nothing in it is executed."""
+        """Return the model that `to_json` has written into ``found``.
+
+        The formula is parsed again, and nothing in the dict is executed. Raises `FormulaError` if it cannot be read.
+        """
         try:
             if found["version"] != VERSION:
                 raise FormulaError(f"it is of version {found['version']!r}, where {VERSION} is known")

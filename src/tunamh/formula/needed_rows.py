@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arguments import shown
 from ..errors import Text
-from ..tables.frames import CompleteRows, complete_rows
+from ..tables.frames import CompleteRows, complete_rows, places_of
 from ..tables.matrices import aligned, as_vector
 from ..targets.observations.observed import some_rows
 from .errors import FormulaError
@@ -120,7 +120,7 @@ class RowsOf(NamedTuple):
 
     def places_of_some(self) -> np.ndarray | None:
         """The row numbers in the table of `some_rows`; None where no row was left out."""
-        return np.flatnonzero(self.complete.keep)[some_rows(self.complete.n_rows)] if self.dropped else None
+        return places_of(self.complete.keep)[some_rows(self.complete.n_rows)] if self.dropped else None
 
 
 def values_of(complete: CompleteRows, states: Any, first_row: int = 0) -> Values:
@@ -129,13 +129,18 @@ def values_of(complete: CompleteRows, states: Any, first_row: int = 0) -> Values
 
 def rows_of(asked: Read, data: Any, missing: str) -> RowsOf:
     table = as_columns(data)
-    found = complete_rows(read(table, asked.names), table.n_rows)
-    if table.n_rows == 0:
+    return rows_of_complete(asked, complete_rows(read(table, asked.names), table.n_rows), data, missing)
+
+
+def rows_of_complete(asked: Read, found: CompleteRows, data: Any, missing: str) -> RowsOf:
+    """The same of complete rows of the data."""
+    n_rows = len(found.keep)
+    if n_rows == 0:
         raise FormulaError("the data have no rows.")
     arrays = dict(zip(asked.arrays, aligned(data, "the data", **asked.arrays), strict=True))
-    arrays = {name: _one_per_row(name, given, table.n_rows) for name, given in arrays.items()}
+    arrays = {name: _one_per_row(name, given, n_rows) for name, given in arrays.items()}
     if found.holes and missing == "error":
-        raise FormulaError(missing_told(found.holes, found.lost, table.n_rows, int(np.argmin(found.keep))))
+        raise FormulaError(missing_told(found.holes, found.lost, n_rows, int(np.argmin(found.keep))))
     if found.n_rows == 0:
         raise FormulaError(f"every row has a missing value (in {', '.join(found.holes)}): no rows are left.")
     return RowsOf(found, {name: given[found.keep] for name, given in arrays.items()} if found.holes else arrays)

@@ -10,6 +10,7 @@ import numpy as np
 from .._arguments import explained, shown
 from ..errors import NotApplicable
 from ..groups import MixedModel
+from ..process.scratch import large_arrays_in
 from ..rows.pieces import has_cache
 from ..rows.table_source import Tables
 from ..targets import GLM
@@ -19,7 +20,7 @@ from ..targets.families.nonlinear import NamedResponses, NonlinearFamily
 from .errors import FormulaError, listed
 from .needed_rows import Read, RowsOf, further_sides, refuse_keep_effects, rows_of
 from .syntax import Name, Node
-from .tables import in_memory, may_be_held
+from .tables import folder_of, may_be_held, rows_of_tables
 from .target import learned_model, target_of
 from .terms import Terms
 from .variable_parts import FAMILY_NAMES
@@ -44,7 +45,9 @@ def nonlinear(
     keep_effects: bool | None = None,
     name: str | None = None,
 ) -> GLM | MixedModel:
-    """Return the target of a nonlinear model, for `tunamh.sample`: a curve whose parameters have formulas.
+    """Return the target of a nonlinear model, for `tunamh.sample`.
+
+    The likelihood is your own function, for example of a curve. Each parameter of the function has a formula.
 
     Parameters
     ----------
@@ -55,9 +58,9 @@ def nonlinear(
     data : table
         A pandas, polars or pyarrow table, a dict of arrays, or tables in blocks whose columns fit into memory.
     predictors : dict of formulas
-        One to eight linear predictors with their formulas, such as
-        ``{"top": "~ weight", "log_ed50": "~ 1 + (1 | batch)", "log_sigma": "~ 1"}``. A linear predictor can be any real
-        number, so use the logarithm of a positive parameter.
+        One to eight linear predictors with their formulas, such as ``{"top": "~ weight", "log_ed50": "~ 1 + (1 |
+        batch)", "log_sigma": "~ 1"}``. A linear predictor can be any real number, so use the logarithm of a positive
+        parameter.
     prior : dict of priors, optional
         The priors. The key is the name of a predictor and a term, the value is the prior: ``{"top": Normal(mean=100,
         scale=50), "top weight": Normal(scale=2)}``. The name of a predictor alone means its intercept. Default:
@@ -78,15 +81,15 @@ def nonlinear(
     missing : "error" or "drop"
         The same argument as for `tunamh.regression`.
     keep_effects : bool, optional
-        The same argument as for `MixedModel`; an error without group effects.
+        The same argument as for `MixedModel`. It raises an error if the model has no group effects.
     name : str, optional
         The name of the model. Default: the name of the function.
 
     Returns
     -------
     GLM or MixedModel
-        Results have a variable for every predictor and term, such as ``top_Intercept`` and ``top_weight``. Its
-        attribute ``user_family`` is what `tunamh.predict` and `tunamh.loo` take as ``family=``.
+        The target. Results have a variable for every predictor and term, such as ``top_Intercept`` and ``top_weight``.
+        For `tunamh.predict` and `tunamh.loo`, pass the attribute ``user_family`` of the target as ``family=``.
 
     Raises
     ------
@@ -112,16 +115,17 @@ def nonlinear(
     asked = _read(arguments, sides, predictors, weights)
     refuse_unknown(asked.names, names)
     refuse_keep_effects(asked, keep_effects)
-    if in_blocks and not may_be_held(asked, data):
+    if in_blocks and not may_be_held(asked, data, in_files=True):
         raise NotApplicable("the columns of a model that is not linear must fit into memory.")
-    rows = rows_of(asked, in_memory(asked, data) if in_blocks else data, missing)
-    some = _some(rows, arguments)
-    likelihood = likelihood_of(energy, arguments, convex=convex, name=name, rows=some, alone=False)
-    responses = NamedResponses(likelihood.formula, (*arguments.predictors, *arguments.known), mean, draw)
-    family = NonlinearFamily(likelihood, {}, responses)
-    model, learned, further = learned_model(asked, rows, family)
-    priors = _priors(prior, arguments)
-    return target_of(model, learned, further, rows, family, priors, "error", keep_effects)
+    with large_arrays_in(folder_of(asked, data) if in_blocks else None):
+        rows = rows_of_tables(asked, data, missing) if in_blocks else rows_of(asked, data, missing)
+        some = _some(rows, arguments)
+        likelihood = likelihood_of(energy, arguments, convex=convex, name=name, rows=some, alone=False)
+        responses = NamedResponses(likelihood.formula, (*arguments.predictors, *arguments.known), mean, draw)
+        family = NonlinearFamily(likelihood, {}, responses)
+        model, learned, further = learned_model(asked, rows, family)
+        priors = _priors(prior, arguments)
+        return target_of(model, learned, further, rows, family, priors, "error", keep_effects)
 
 
 def _arguments(energy: Any, sides: Mapping[str, Any], columns: Sequence[str], response: str | None) -> Arguments:

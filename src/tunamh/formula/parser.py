@@ -181,7 +181,10 @@ class Formula(NamedTuple):
 
 
 def parse(formula: str) -> Formula:
-    """The two sides of a formula."""
+    """Return the two sides of ``formula``, a text such as ``"late ~ distance + C(carrier)"``.
+
+    Raises `FormulaError` if the text is not a formula. The message shows where.
+    """
     reader = _reader(formula)
     left = None if reader.token.text == "~" else reader.either()
     if reader.takes("~") is None:

@@ -17,7 +17,7 @@ from .living_columns import ModelAsked
 from .living_tables import regression_of_living
 from .needed_rows import read_formula, refuse_keep_effects, rows_of
 from .result_names import by_own_names
-from .tables import folder_of, in_memory, may_be_held
+from .tables import folder_of, may_be_held, rows_of_tables
 from .target import default_family, learned_model, regression_of_tables, target_of
 from .variables import as_columns, refuse_unknown
 
@@ -40,9 +40,9 @@ def regression(
     redundant: str = "error",
     keep_effects: bool | None = None,
 ) -> GLM | MixedModel:
-    """Return the target of a formula, for `tunamh.sample`.
+    """Return the model that a formula describes: a target for `tunamh.sample`.
 
-    A small parser reads the formula (docs/formula.md). Nothing in it is evaluated as Python.
+    A small parser reads the formula (docs/formula.md). No part of the formula is run as Python code.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def regression(
         ``"error"`` raises an error for columns that are linear combinations of other columns. ``"keep"`` keeps these
         columns; then their priors must be proper.
     keep_effects : bool, optional
-        The same argument as for `MixedModel`; an error without group effects.
+        The same argument as for `MixedModel`. It raises an error if the model has no group effects.
 
     Returns
     -------
@@ -107,16 +107,15 @@ def regression(
     if has_cache(data):
         wanted = ModelAsked(family, prior, missing, redundant, keep_effects)
         return regression_of_living(asked, data, wanted)
-    if in_blocks and not may_be_held(asked, data):
+    if in_blocks and not may_be_held(asked, data, in_files=True):
         if family is None:
             raise FormulaError(
                 "rows that do not fit into memory need a family: set family=, such as tunamh.Gaussian()."
             )
         return regression_of_tables(asked, data, family, prior, missing, redundant)
     folder = folder_of(asked, data) if in_blocks else None
-    data = in_memory(asked, data) if in_blocks else data
-    rows = rows_of(asked, data, missing)
-    family = default_family(asked, rows) if family is None else family
-    model, learned, further = learned_model(asked, rows, family)
     with large_arrays_in(folder):
+        rows = rows_of_tables(asked, data, missing) if in_blocks else rows_of(asked, data, missing)
+        family = default_family(asked, rows) if family is None else family
+        model, learned, further = learned_model(asked, rows, family)
         return target_of(model, learned, further, rows, family, prior, redundant, keep_effects)

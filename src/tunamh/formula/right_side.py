@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..targets.designs.indexed import NOWHERE, IndexedBlock
 from .coding import Block, blocks_of
 from .curve_terms import Term, term_from_json
 from .errors import FormulaError, listed
-from .evaluation import Values, as_factor
+from .evaluation import Values, as_factor, filled
 from .parser import parse_expression
 from .smooths import Smooth
 from .syntax import Operation, label
@@ -229,20 +229,27 @@ class RightSide:
         ``origin`` is subtracted from columns that are kept whole.
         """
         banded, beside = self._banded
-        of = beside.columns(values)
-        if origin is not None:
-            of = of._replace(whole=of.whole - origin[: of.whole.shape[1]])
+        held = filled(values, partial(self._of_design, origin=origin))
         if not banded:
-            return of.design()
-        codes = self.codes(values)
+            return Columns(held["whole"], held["positions"], held["values"], beside.dim).design()
         ends = np.cumsum([size for _, size in self.spans]).tolist()
         start_of = {name: end - size for (name, size), end in zip(self.spans, ends, strict=True)}
         curves = tuple(one.as_curve(start_of[one.name]) for one in banded)
-        numbers = [column for one in banded for column in one.numbers_on(values, codes)]
+        return CurvedDesign(held["whole"], held["positions"], held["values"], self.dim, curves, held["on"])
+
+    def _of_design(self, values: Values, origin: np.ndarray | None) -> dict[str, np.ndarray | None]:
+        """The arrays of a design; ``on`` are numbers on curves."""
+        banded, beside = self._banded
+        whole, positions, scales, _ = beside.columns(values)
+        if origin is not None:
+            whole = whole - origin[: whole.shape[1]]
+        if not banded:
+            return {"whole": whole, "positions": positions, "values": scales}
+        codes = self.codes(values)
+        numbers = np.column_stack([column for one in banded for column in one.numbers_on(values, codes)])
         shift = sum(one.size for one in banded if not one.levels)
-        first = of.whole.shape[1]
-        positions = np.where(of.positions >= first, of.positions + shift, of.positions).astype(np.int32)
-        return CurvedDesign(of.whole, positions, of.values, self.dim, curves, np.column_stack(numbers))
+        positions = np.where(positions >= whole.shape[1], positions + shift, positions).astype(np.int32)
+        return {"whole": whole, "positions": positions, "values": scales, "on": numbers}
 
     @cached_property
     def _banded(self) -> tuple[list[Smooth], RightSide]:
@@ -325,7 +332,7 @@ def known_codes(values: Values, atom: Any, levels: tuple[str, ...]) -> np.ndarra
     """Codes of a factor among levels that are known; others are an error."""
     factor = as_factor(values.value(atom))
     codes = factor.recoded(levels)
-    if (codes < 0).any():
+    if len(codes) and codes.min() < 0:
         row = int(np.argmax(codes < 0))
         unseen = sorted({factor.levels[code] for code in np.unique(factor.codes[codes < 0]).tolist()})
         plural = "s" * (len(unseen) > 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..groups.from_tables import BYTES_OF_AN_EFFECT
+from ..process.scratch import folder_in_force
 from ..rows.in_memory import fits, folder_of_rows
 from ..rows.pieces import every_block
 from ..rows.source import Factored, Rows
@@ -41,13 +43,15 @@ from .data_summaries import (
 from .errors import FormulaError
 from .left_side import Response, numbers_beside, response_of_levels
 from .model import FormulaModel
-from .needed_rows import Read, missing_told, values_of
+from .needed_rows import Read, RowsOf, missing_told, rows_of, rows_of_complete, values_of
 from .priors import prior_of
 from .smooths import asked as asked_of
 from .syntax import label
 from .typical import ColumnsLook, columns_look, typical_columns
-from .variables import as_columns, join_levels, joined_variables, read, usable_numbers
+from .variables import as_columns, complete_in_large_arrays, join_levels, joined_variables, read, usable_numbers
 
+_IN_FILES = 16  # bytes of a row whose columns are in files, at the peak (measured: 6 to 13)
+_OF_CURVES = 150  # more, for a moment, where what curves need is added up (measured: 65 to 150)
 _FEW = 16  # responses of a block that are kept, to know their spread
 
 
@@ -176,14 +180,19 @@ def needs_rows_at_hand(asked: Read) -> str | None:
     return "arrays beside a formula" if asked.arrays else None
 
 
-def may_be_held(asked: Read, tables: Tables, as_read: int | None = None, needed_by: str | None = None) -> bool:
+def may_be_held(
+    asked: Read, tables: Tables, as_read: int | None = None, needed_by: str | None = None, in_files: bool = False
+) -> bool:
     """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not.
 
     ``as_read`` are the bytes of the columns of a row; None: a block is read to see. ``needed_by`` says what must be
-    held, besides formulas that know no other way.
+    held, besides formulas that know no other way. ``in_files``: columns may be in files, too.
     """
     needed_by = needs_rows_at_hand(asked) or needed_by
-    return fits(tables, asked.names, **_sizes(asked), needed_by=needed_by, in_files=False, as_read=as_read)
+    own = _IN_FILES + _OF_CURVES * any(terms.curves for terms in (asked.right, *asked.others.values()))
+    return fits(
+        tables, asked.names, **_sizes(asked), needed_by=needed_by, in_files=own if in_files else None, as_read=as_read
+    )
 
 
 def folder_of(asked: Read, tables: Tables, as_read: int | None = None) -> str | None:
@@ -200,9 +209,25 @@ def _sizes(asked: Read) -> dict[str, int]:
     return {"numbers": numbers, "more": BYTES_OF_AN_EFFECT * effects}
 
 
+def rows_of_tables(asked: Read, tables: Tables, missing: str) -> RowsOf:
+    """All rows: columns in memory, or in files where large arrays are (`tunamh.process.scratch`)."""
+    if folder_in_force() is None:
+        return rows_of(asked, in_memory(asked, tables), missing)
+    return rows_of_complete(asked, in_files(asked, tables), None, missing)
+
+
 def in_memory(asked: Read, tables: Tables) -> Frame:
     """The columns that a formula needs, of all rows."""
-    return joined_variables(list(every_block(tables, _Columns(asked.names), asked.names)), tables.n_rows)
+    return joined_variables(list(_columns_of(asked, tables)), tables.n_rows)
+
+
+def in_files(asked: Read, tables: Tables) -> CompleteRows:
+    """The same of all rows that are complete, in large arrays that may be in files (`tunamh.process.scratch`)."""
+    return complete_in_large_arrays(_columns_of(asked, tables), asked.names, tables.n_rows)
+
+
+def _columns_of(asked: Read, tables: Tables) -> Iterator[dict[str, Column]]:
+    return every_block(tables, _Columns(asked.names), asked.names)
 
 
 @dataclass(frozen=True)

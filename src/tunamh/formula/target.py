@@ -12,10 +12,11 @@ from ..errors import Text
 from ..groups import GroupEffects, MixedModel
 from ..process.blas import one_blas_thread
 from ..process.callers import users_line
+from ..process.scratch import as_large, distinct, stretches
 from ..tables.columns import Factor, Numbers
 from ..tables.frames import Frame
 from ..targets import GLM
-from ..targets.designs.from_tables import NamedDesign
+from ..targets.designs.base import NamedDesign
 from ..targets.families import Gaussian
 from ..targets.families.base import BaseFamily, Location, Responses
 from ..targets.families.response_checks import WrongResponse
@@ -23,7 +24,7 @@ from .censoring import censoring_of
 from .data_summaries import Learned, completed, first_look, refuse_second_intercept, second_look
 from .data_summaries import learned as learned_side
 from .errors import FormulaError, listed
-from .evaluation import Values
+from .evaluation import Values, filled
 from .further_predictors import described_by, split_further
 from .group_priors import GroupPriors, parts_of, split_groups
 from .left_side import learned_response, numbers_beside
@@ -142,7 +143,7 @@ def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
         wrong = f"the response {name} has text or categories, and you have not set a family"
         hint = as_numbers(found.levels)
         raise FormulaError(f"{wrong}.{hint}" if hint else Text.of(f"{wrong}: set ", *kinds, "."))
-    values = np.unique(rows.values({}).numbers(asked.response))
+    values = distinct(rows.values({}).numbers(asked.response))
     if len(values) == 2:
         pair = f"{values[0]:g} and {values[1]:g}"
         raise FormulaError(
@@ -175,7 +176,8 @@ def target_of(
     values = rows.values(model.states)
     _, y = learned_response(model.response.node, values, family)
     beside = numbers_beside(model.beside, values) | rows.arrays
-    beside["censored"] = censoring_of(beside)
+    codes = censoring_of(beside)
+    beside["censored"] = None if codes is None else as_large(codes)
     _check_response(model, family, y, "trials" in beside)
     location = _location(family, y)
     prior, of_further = split_further(prior, further, {name for name, _ in model.side.spans})
@@ -245,7 +247,8 @@ def _effects(one: GroupSide, values: Values, priors: GroupPriors) -> GroupEffect
     columns = None
     _warn_of_numbers(one, values)
     if side.names != ["Intercept"]:
-        columns = Frame(dict(zip(side.names, side.columns(values).dense().T, strict=True)), values.n_rows)
+        matrix = filled(values, lambda part: {"X": side.columns(part).dense()})["X"]
+        columns = Frame(dict(zip(side.names, matrix.T, strict=True)), values.n_rows, matrix)
     scale, correlation = priors.scales.get(one.name), priors.correlations.get(one.name, 1.0)
     law, related = priors.laws.get(one.name), priors.matrices.get(one.name, {})
     return GroupEffects(one.labels(values), columns, one.name, scale, correlation, law, one.of, **related)
@@ -258,15 +261,19 @@ def _warn_of_numbers(one: GroupSide, values: Values) -> None:
     """Groups by a number that is not whole are hardly meant."""
     for atom in one.by:
         found = values.value(atom) if isinstance(atom, Name) else None
-        if not isinstance(found, Numbers) or (found.values == np.floor(found.values)).all():
+        if not isinstance(found, Numbers) or _are_whole(found.values):
             continue
-        count = len(np.unique(found.values))
+        count = len(distinct(found.values))
         if count > _MANY_VALUES:
             warnings.warn(
                 f"{atom} is a number with {count:,} different values, and (... | {atom}) makes each of them a group. "
                 f"For the effect of a number write {atom} or s({atom}).",
                 stacklevel=users_line(),
             )
+
+
+def _are_whole(values: np.ndarray) -> bool:
+    return all((values[rows] == np.floor(values[rows])).all() for rows in stretches(len(values)))
 
 
 def _why(named: list[str]) -> str:

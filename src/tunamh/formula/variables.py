@@ -6,13 +6,15 @@ Tables are those of any library of data frames, dicts of arrays, and structured 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..process.scratch import large
+from ..rows.columns_in_files import GrowingColumn
 from ..tables.columns import Column, Factor, Numbers, joined
-from ..tables.frames import Frame, frame_of, frame_of_columns
+from ..tables.frames import CompleteRows, Frame, complete_rows, frame_of, frame_of_columns
 from ..tables.levels import read_column
 from ..tables.libraries import LazyTable, RepeatedNames
 from ..tables.matrices import LARGEST
@@ -145,14 +147,17 @@ def refuse_unknown(names: list[str], there: list[str], formula: str = "") -> Non
 def join_levels(found: list[tuple[str, ...]]) -> tuple[str, ...]:
     """Levels of all blocks: in the order that the blocks agree on, else sorted, numbers as numbers."""
     distinct = list(dict.fromkeys(found))
-    longest = max(distinct, key=len)
-    union = {level for levels in distinct for level in levels}
-    if len(union) == len(longest):
+    return levels_in_one_order(max(distinct, key=len), {level for levels in distinct for level in levels})
+
+
+def levels_in_one_order(longest: tuple[str, ...], every: Collection[str]) -> tuple[str, ...]:
+    """The same from the levels of the first block with the most, and from all that occur."""
+    if len(every) == len(longest):
         return longest
     try:
-        return tuple(sorted(union, key=float))
+        return tuple(sorted(every, key=float))
     except ValueError:
-        return tuple(sorted(union))
+        return tuple(sorted(every))
 
 
 def joined_variables(blocks: list[dict[str, Column]], n_rows: int) -> Frame:
@@ -164,3 +169,26 @@ def joined_variables(blocks: list[dict[str, Column]], n_rows: int) -> Frame:
         except ValueError as error:
             raise FormulaError(f"column {name} holds {error}.") from None
     return Frame(found, n_rows)
+
+
+def complete_in_large_arrays(blocks: Iterable[dict[str, Column]], names: Sequence[str], n_rows: int) -> CompleteRows:
+    """The complete rows of all blocks, as of those columns joined; no more than one block is in memory."""
+    growing = {name: GrowingColumn(n_rows, levels_in_one_order) for name in names}
+    keep, begin, holes = large(n_rows, bool), 0, dict[str, int]()
+    for block in blocks:
+        n = len(block[names[0]])
+        found = complete_rows(block, n)
+        keep[begin : begin + n] = found.keep
+        begin += n
+        for name, count in found.holes.items():
+            holes[name] = holes.get(name, 0) + count
+        for name, column in growing.items():
+            try:
+                column.add(block[name], found.keep)
+            except ValueError as error:
+                raise FormulaError(f"column {name} holds {error}.") from None
+    return CompleteRows({name: one.column() for name, one in growing.items()}, keep, _in_order(holes, names))
+
+
+def _in_order(holes: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
+    return {name: holes[name] for name in names if name in holes}

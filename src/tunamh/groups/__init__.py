@@ -1,4 +1,4 @@
-"""Group effects: rows in groups, each with effects of its own, and the sweep that samples them."""
+"""Models with group effects, and the kernel that samples them."""
 
 from .grouping import GroupEffects
 from .model import MixedModel

@@ -12,10 +12,11 @@ from ..errors import NotApplicable
 from ..process.scratch import large, stretches
 from ..rows.source import Rows
 from ..rows.supply import fill_alias
+from ..targets.expansion.one_predictor import trust_radius_of
 from .centre import Centre
 from .grouping import Grouping
 from .layout import RADII, RUNGS
-from .quadratic import convex_factors, inverses, usual_precision
+from .quadratic import convex_factors, inverses, tilts_of, usual_precision
 from .sums import GroupedRows, Point
 
 _LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within the radii, that its law keeps
@@ -25,6 +26,9 @@ _TRUSTED, _USUAL = 0.63, 0.5  # of the first radius, and of that: where third an
 
 
 _LONGER = 2.0  # than without a lean, which a regression on rows of one kind never makes them
+
+
+_TAIL = 3.5  # standard deviations of an effect that the first trust radius allows for
 
 
 class Extent(NamedTuple):
@@ -64,21 +68,6 @@ def _lengths(codes, Z, X, lean, metric, unroot, reach, width):
         width[i] = np.sqrt(total)
 
 
-def _tilts(one: Grouping, centre: Centre, f: int) -> np.ndarray:
-    """``A^-1 T A^-1`` of every group, ``T = sum f'' z z'``, ``A = 2 H - T >= |T|``; zero where there are no effects.
-
-    ``H`` is that of the convex rows. ``tilt h`` is the regression of x on z where all rows are convex, as ``T = A``,
-    and no steeper where they are not and ``T`` may be near zero.
-    """
-    true, convex = centre.sums.factors[f].curvature, convex_factors(centre.sums)[f].curvature
-    size = 2.0 * convex - true
-    size = size + 1e-9 * (np.einsum("gaa->g", size) + 1e-12)[:, None, None] * np.eye(one.q)
-    inverse = np.linalg.inv(size)
-    tilt = inverse @ true @ inverse
-    tilt[~one.free] = 0.0
-    return tilt
-
-
 def _spreads(one: Grouping) -> np.ndarray:
     """``sum z z'`` of every group."""
     q = one.q
@@ -93,7 +82,7 @@ def _spreads(one: Grouping) -> np.ndarray:
 def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.ndarray) -> Extent:
     """One pass, or two: where rows are not all convex, groups go without a lean that makes their rows longer."""
     one, seen, direction = rows.groupings[f], rows.seen, rows.seen.directions[f]
-    spread, tilt = _spreads(one), _tilts(one, centre, f)
+    spread, tilt = _spreads(one), tilts_of(one, centre.sums, f)
     unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
     cross = centre.sums.factors[f].cross
 
@@ -205,12 +194,12 @@ def _fill_aliases(first, places):
     """Walker's table within every cell, from the bounds."""
     for c in range(first.size - 1):
         start, end = first[c], first[c + 1]
-        bounds, table, total = np.empty((end - start, 1)), np.empty((end - start, 2)), 0.0
+        bounds, table, total = np.empty(end - start), np.empty((end - start, 2)), 0.0
         for k in range(end - start):
-            bounds[k, 0] = places[start + k, BOUND]
-            total += bounds[k, 0]
+            bounds[k] = places[start + k, BOUND]
+            total += bounds[k]
         if total > 0.0:
-            fill_alias(bounds, 0, total, table)
+            fill_alias(bounds, total, table)
         for k in range(end - start):
             places[start + k, KEEP] = table[k, 0] if total > 0.0 else 1.0
             places[start + k, OTHER] = table[k, 1] if total > 0.0 else 0.0
@@ -304,3 +293,53 @@ def bounds_of_cells(
         np.maximum(rungs, found, out=rungs)
     first, places = places_of(of_row, constants, cells.number, removed if cubic.any() else None)
     return CellBounds(first, places, np.bincount(of_row, constants, minlength=cells.number), rungs, cubic)
+
+
+# ------------------------------------------------------------------------------------------- what a factor's rows say
+
+
+class BoundedCells(NamedTuple):
+    """All that a sweep reads of a factor's rows: their cells, how far these reach, and their bounds."""
+
+    begins: np.ndarray
+    group: np.ndarray
+    common_reach: np.ndarray  # the largest of each cell's rows, as the next
+    effect_reach: np.ndarray
+    radii: np.ndarray
+    widest: np.ndarray  # the largest ``effect_reach`` of every group
+    effect_metric: np.ndarray
+    regress_x_on_z: np.ndarray
+    neighbours: dict[str, np.ndarray]
+    bounds: CellBounds
+
+
+def bounded_cells(rows: GroupedRows, f: int, centre: Centre, root: np.ndarray) -> BoundedCells:
+    """The cells of factor ``f``; ``root`` is one of the covariance of the common parameters."""
+    one, extent = rows.groupings[f], extent_of(rows, f, centre, np.ascontiguousarray(root))
+    far, away = trust_radius_of(rows.p), usual_away(rows.groupings, f, centre)
+    cells = cells_of(one, extent.common_reach, far, away)
+    reach, width, displaced = (
+        largest(values, cells.of_row, cells.number) for values in (extent.common_reach, extent.effect_reach, away)
+    )
+    own, leaned = (values[cells.group] for values in usual_lengths(one, extent, centre, f, root))
+    radii = reach * far + width * ((np.sqrt(one.q) + _TAIL) * own + leaned * far) + _TAIL * displaced + 1e-300
+    bounds = bounds_of_cells(rows, f, centre.at, extent, cells, (reach, width, radii))
+    widest = largest(extent.effect_reach, one.codes, one.groups)
+    of_groups = widest, extent.effect_metric, extent.regress_x_on_z
+    neighbours = _neighbours(f, rows.groupings, cells)
+    return BoundedCells(cells.begins, cells.group, reach, width, radii, *of_groups, neighbours, bounds)
+
+
+def _neighbours(f: int, groupings: list[Grouping], cells: Cells) -> dict[str, np.ndarray]:
+    """Groups of other factors that share rows with each cell, factor by factor."""
+    group_at = np.concatenate([[0], np.cumsum([each.groups for each in groupings])])
+    found = [np.zeros((3, 0), np.int64)]
+    for k, one in enumerate(groupings):
+        if k != f:
+            pair = np.unique(cells.of_row * one.groups + one.codes)
+            cell, group = pair // one.groups, pair % one.groups
+            found.append(np.stack([cell, group + group_at[k], np.full(len(pair), k)]))
+    cell, group, factor = np.concatenate(found, axis=1)
+    order = np.lexsort((group, factor, cell))
+    start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells.number))])
+    return {"neighbour_start": start, "neighbour": group[order], "neighbour_factor": factor[order]}

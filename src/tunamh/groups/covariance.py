@@ -9,10 +9,30 @@ then ``atanh`` of the canonical partial correlations, row by row below the diago
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from .._arguments import moderate_number, shown
 from ..compiled import helper
+from ..priors.student_t import StudentT
+
+
+def df_of(law: Any) -> float:
+    """The degrees of freedom of effects; 0 of normal ones."""
+    if law is None:
+        return 0.0
+    if not isinstance(law, StudentT):
+        raise TypeError(
+            "law must be tunamh.priors.StudentT(df=4), with any degrees of freedom, or None for normal effects, got "
+            f"{shown(law)}."
+        )
+    if np.ndim(law.df) or np.any(np.asarray(law.mean) != 0) or np.any(np.asarray(law.scale) != 1):
+        raise ValueError(
+            "law= sets only the degrees of freedom, with mean 0: write law=priors.StudentT(df=4), and pass the prior "
+            "of the scale, or a known scale, as scale=."
+        )
+    return moderate_number("df of the law of group effects", law.df, 0.5, 1e6)
 
 
 def scale_count(q: int) -> int:

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..targets.expansion.one_predictor import trust_radius_of
 from .between import between_columns, parents_of
-from .cells import Cells, bounds_of_cells, cells_of, extent_of, largest, usual_away, usual_lengths
+from .cells import BoundedCells, bounded_cells
 from .centre import Centre
-from .common_gaussian import STEP, law_of
+from .common_gaussian import STEP, Law, law_of
 from .grouping import Grouping
 from .layout import FACTOR
 from .quadratic import basis_of, convex_factors, precision_at
@@ -19,7 +18,6 @@ from .scale_priors import ScalePriors
 from .sums import GroupedRows
 
 _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
-_TAIL = 3.5  # standard deviations of an effect that the first trust radius allows for
 
 
 def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int], Any]) -> dict[str, np.ndarray]:
@@ -46,19 +44,38 @@ def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int],
     return {"partner_start": start, "partner": partner[order], "cross_curvature": values[order]}
 
 
-def neighbours_of(f: int, groupings: list[Grouping], cells: Cells) -> dict[str, np.ndarray]:
-    """Groups of other factors that share rows with each cell, factor by factor."""
-    group_at = np.concatenate([[0], np.cumsum([each.groups for each in groupings])])
-    found = [np.zeros((3, 0), np.int64)]
-    for k, one in enumerate(groupings):
-        if k != f:
-            pair = np.unique(cells.of_row * one.groups + one.codes)
-            cell, group = pair // one.groups, pair % one.groups
-            found.append(np.stack([cell, group + group_at[k], np.full(len(pair), k)]))
-    cell, group, factor = np.concatenate(found, axis=1)
-    order = np.lexsort((group, factor, cell))
-    start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells.number))])
-    return {"neighbour_start": start, "neighbour": group[order], "neighbour_factor": factor[order]}
+def cell_fields(cells: BoundedCells) -> dict[str, Any]:
+    """The cells, and their rows with the bounds of these."""
+    metric, bounds, widest = cells.effect_metric, cells.bounds, cells.widest
+    one_effect = metric.shape[1] == 1
+    return {
+        "cell_start": cells.begins,
+        "cell_group": cells.group,
+        "row_start": bounds.first,
+        "places": bounds.places,
+        "bound_total": bounds.total,
+        "common_reach": cells.common_reach,
+        "effect_reach": cells.effect_reach * (np.sqrt(metric[cells.group, 0, 0]) if one_effect else 1.0),
+        "radius": cells.radii,
+        "rungs": bounds.rungs.T,
+        "cubic": bounds.cubic,
+        "effect_metric": metric,
+        "polynomial_radius": np.divide(_FARTHEST, widest, out=np.full(len(widest), np.inf), where=widest > 0),
+        "regress_x_on_z": cells.regress_x_on_z,
+        **cells.neighbours,
+    }
+
+
+def law_fields(law: Law, p: int, offset: np.ndarray) -> dict[str, Any]:
+    """The law that common parameters and the factor's scales are proposed from."""
+    return {
+        "root": law.root,
+        "root_inverse": np.linalg.inv(law.root),
+        "offset": offset,
+        "metric": np.linalg.inv(law.root[:p, :p]),
+        "common_hessian": law.common_hessian,
+        "scale_table": law.scale_table,
+    }
 
 
 def state_places(f: int, groupings: list[Grouping], p: int, prior_scales: int) -> dict[str, int]:
@@ -116,6 +133,20 @@ def related_levels(one: Grouping, basis: Basis | None, mode: np.ndarray, cross: 
     }
 
 
+def beside_scales(one: Grouping, scales: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Precisions of effects at the scales and a step to either side of each, and slopes of the groups' volumes.
+
+    Of Student-t effects a sweep adds the volumes, which depend on weights.
+    """
+    at = [scales, *(scales + sign * step for step in STEP * np.eye(len(scales)) for sign in (1, -1))]
+    variants = [precision_at(one, s) for s in at]
+    levels = [
+        0.5 * (logdet * one.free + (np.linalg.slogdet(curvature + Q)[1] if one.df == 0 else 0.0))[one.free].sum()
+        for Q, logdet in variants
+    ]
+    return np.array([Q for Q, _ in variants]), (np.array(levels[1::2]) - levels[2::2]) / (2 * STEP)
+
+
 def factor_record(
     rows: GroupedRows,
     f: int,
@@ -131,37 +162,20 @@ def factor_record(
     law = law_of(rows, f, centre, priors)
     if learned is not None:
         law = law._replace(root=learned[0])
-    root = law.root[:p, :p]
-    extent = extent_of(rows, f, centre, np.ascontiguousarray(root))
-    far, away = trust_radius_of(p), usual_away(rows.groupings, f, centre)
-    cells = cells_of(one, extent.common_reach, far, away)
-    reach, width, displaced = (
-        largest(values, cells.of_row, cells.number) for values in (extent.common_reach, extent.effect_reach, away)
-    )
-    own, leaned = (values[cells.group] for values in usual_lengths(one, extent, centre, f, root))
-    radii = reach * far + width * ((np.sqrt(q) + _TAIL) * own + leaned * far) + _TAIL * displaced + 1e-300
-    found = bounds_of_cells(rows, f, centre.at, extent, cells, (reach, width, radii))
-    widest = largest(extent.effect_reach, one.codes, one.groups)
-    steps = STEP * np.eye(m)
-    at = [scales, *(scales + sign * step for step in steps for sign in (1, -1))]
-    variants = [precision_at(one, s) for s in at]
+    cells = bounded_cells(rows, f, centre, law.root[:p, :p])
     of, convex = centre.sums.factors[f], convex_factors(centre.sums)[f]
     basis = basis_of(one, convex)
     bent = convex.curvature if basis is None else basis.turned(convex).curvature
-    levels = [
-        0.5 * (logdet * one.free + (np.linalg.slogdet(bent + Q)[1] if one.df == 0 else 0.0))[one.free].sum()
-        for Q, logdet in variants  # of Student-t effects a sweep adds the groups' volumes, which depend on weights
-    ]
+    precisions, slopes = beside_scales(one, scales, bent)
     prior_gradient = law.prior_gradient.copy()
-    slopes = (np.array(levels[1::2]) - levels[2::2]) / (2 * STEP)
     if m:
         prior_gradient[priors.tau_at if known else slice(p, None)] += slopes.sum() / tau if known else slopes
-    precisions = np.array([Q for Q, _ in variants])
     return FACTOR.pack(
         **state_places(f, rows.groupings, p, priors.prior_scales),
         **partners_of(f, rows.groupings, centre.shares),
-        **neighbours_of(f, rows.groupings, cells),
+        **cell_fields(cells),
         **unseen(rows, f, centre, priors),
+        **law_fields(law, p, np.zeros(p + one.scales) if learned is None else learned[1]),
         **related_levels(one, basis, centre.at.effects[f], of.cross),
         p=p,
         n_effects=q,
@@ -171,39 +185,20 @@ def factor_record(
         df=one.df,
         known=known,
         learned=learned is not None,
-        cell_start=cells.begins,
-        cell_group=cells.group,
-        row_start=found.first,
-        places=found.places,
-        bound_total=found.total,
-        common_reach=reach,
-        effect_reach=width * (np.sqrt(extent.effect_metric[cells.group, 0, 0]) if q == 1 else 1.0),
-        radius=radii,
-        rungs=found.rungs.T,
         free=one.free,
-        cubic=found.cubic,
         mode=centre.at.effects[f],
         gradient=of.gradient,
         curvature=of.curvature,
         convex=convex.curvature,
-        effect_metric=extent.effect_metric,
-        polynomial_radius=np.divide(_FARTHEST, widest, out=np.full(one.groups, np.inf), where=widest > 0),
         cross=np.moveaxis(of.cross, 0, -1),
-        regress_x_on_z=extent.regress_x_on_z,
         thirds=thirds[0],
         cross_thirds=np.moveaxis(thirds[1], 0, -1),
         fourths=thirds[2],
         scales=scales,
         prior_gradient=prior_gradient,
-        root=law.root,
-        root_inverse=np.linalg.inv(law.root),
-        offset=np.zeros(p + one.scales) if learned is None else learned[1],
-        metric=np.linalg.inv(root),
-        common_hessian=law.common_hessian,
         precision=np.zeros((q, q)) if one.known is None else one.known,
         steps=np.full(m, STEP * (tau if known else 1.0)),
         centre_precision=precisions[0],
         side_precisions=precisions[1:].reshape(m, 2, q, q),
-        scale_table=law.scale_table,
         laws=priors.records(f),
     )

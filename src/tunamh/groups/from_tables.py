@@ -8,7 +8,7 @@ from typing import Any
 from .._arguments import shown
 from ..process.scratch import large_arrays_in
 from ..rows.columns_in_files import as_one_matrix, levels_of
-from ..rows.in_memory import fits, folder_of_rows, load_columns
+from ..rows.in_memory import OF_COLUMNS_IN_FILES, fits, folder_of_rows, load_columns
 from ..rows.table_source import SomeColumns, Tables
 from ..tables.frames import Frame
 from ..targets.observations.inputs import RowExtras, by_name, columns_named
@@ -32,7 +32,7 @@ def from_tables(
     wanted = list(dict.fromkeys([*named.columns, *codes, *(name for each in columns for name in each)]))
     effects = sum(max(1, len(each)) for each in columns)
     more = BYTES_OF_AN_EFFECT * effects
-    fits(tables, wanted, more=more, needed_by="group effects", in_files=True)
+    fits(tables, wanted, more=more, needed_by="group effects", in_files=OF_COLUMNS_IN_FILES)
     folder = folder_of_rows(tables, wanted, more=more)
     with large_arrays_in(folder):
         table = load_columns(tables, wanted)

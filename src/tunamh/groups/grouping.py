@@ -12,12 +12,12 @@ from .._arguments import moderate_number, settle, shown
 from ..priors.half_normal import HalfNormal
 from ..priors.laws import Laws
 from ..priors.positive import PositivePrior, refuse_flat
-from ..priors.student_t import StudentT
+from ..process.callers import users_line
 from ..process.scratch import in_rows, large
 from ..tables.frames import column_names
 from ..tables.levels import every_level
-from ..tables.matrices import as_matrix, name_of, one_column
-from .covariance import scale_count
+from ..tables.matrices import aligned, as_matrix, name_of, one_column
+from .covariance import df_of, scale_count
 from .known_covariance import related_levels
 from .relation import Relation
 
@@ -26,10 +26,10 @@ _UNCENTRED = 10.0  # standard deviations of a column from zero
 
 @dataclass(frozen=True, eq=False)
 class GroupEffects:
-    """Group effects: random intercepts ``v_g``, or random slopes ``z_i.v_g``.
+    """The effects of one factor: random intercepts ``v_g``, or random slopes ``z_i.v_g``, of its groups ``g``.
 
-    The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales, or Student-t (``law=``). With several columns
-    they also have unknown correlations.
+    ``z_i`` are the columns ``X`` of row ``i``. The effects are normal, ``v_g ~ N(0, Sigma)``, with unknown scales, or
+    Student-t (``law=``). With several columns they also have unknown correlations. Pass the result to `MixedModel`.
 
     Parameters
     ----------
@@ -43,9 +43,10 @@ class GroupEffects:
         The name of the factor in results. Default: the name of the pandas or polars column, otherwise ``group``.
     scale : prior of a positive parameter, or a list of them
         The prior of the standard deviations of the effects, such as ``HalfNormal(1)``. A list has one prior for each
-        column of ``X``. If you pass a number, the standard deviation is known and has this value. The default prior is
-        half-normal. For intercepts its scale is 1 if the family has a link (log, logit, ...), and 2.5 times the typical
-        residual for real responses and log times. For slopes it is divided by the standard deviation of the column.
+        column of ``X``. If you pass a number, the standard deviation is known and has this value; effects of several
+        columns with known standard deviations have no correlations. The default prior is half-normal. For intercepts
+        its scale is 1 if the family has a link (log, logit, ...), and 2.5 times a first estimate of the residual scale
+        for real responses and log times. For slopes this scale is divided by the standard deviation of the column.
     correlation : float
         The parameter ``eta`` of the LKJ prior of the correlations. With 1 the prior is uniform over correlation
         matrices; with a larger number correlations near 0 are more probable.
@@ -67,6 +68,11 @@ class GroupEffects:
     precision : matrix, optional
         The inverse of ``K``, instead of ``covariance``, for example a matrix of the neighbours on a map. It may be
         sparse.
+
+    Examples
+    --------
+    >>> groups = tunamh.GroupEffects(airport, scale=tunamh.HalfNormal(1))
+    >>> target = tunamh.MixedModel(X, y, tunamh.Logistic(), groups)
     """
 
     codes: Any
@@ -156,6 +162,21 @@ class Grouping:
         """Which levels have effects."""
         return np.ones(self.groups, bool) if self.pinned is None else ~self.pinned
 
+    def of_rows(self, which: Any, unit: float) -> Grouping:
+        """The same groups for these rows, by their numbers or as a slice, with columns divided by ``unit``."""
+        return replace(self, codes=self.codes[which], Z=self.Z[which] if unit == 1 else self.Z[which] / unit)
+
+    def inside(self, other: Grouping) -> np.ndarray | None:
+        """The group of ``other`` that holds each group, as a school holds its classes; None where one has several."""
+        parent = np.zeros(self.groups, np.int64)
+        parent[self.codes] = other.codes
+        return parent if (parent[self.codes] == other.codes).all() else None
+
+    def same_columns(self, other: Grouping) -> list[tuple[int, int]]:
+        """Columns of effects that are the same in all rows: of each the first one of ``other``."""
+        pairs = [(a, c) for a in range(self.q) for c in range(other.q) if (self.Z[:, a] == other.Z[:, c]).all()]
+        return [pair for k, pair in enumerate(pairs) if k == 0 or pairs[k - 1][0] != pair[0]]
+
     def mean_squares(self, unit: float) -> list[list[float]]:
         """The mean of ``z z'`` over all rows, in the user's units.
 
@@ -170,16 +191,35 @@ class Grouping:
         return [int(count) for count in np.bincount(codes, minlength=self.groups)]
 
 
-def read_groups(given: Any, n_rows: int, unit: float = 1.0) -> list[Grouping]:
+def factors_given(groups: Any, X: Any) -> list[GroupEffects]:
+    """One entry for each factor that a user gives beside ``X``; pandas objects are paired with it by row labels."""
+    found = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in _listed(groups)]
+    for k, one in enumerate(found):
+        codes, Z = aligned(X, "X", **{f"the codes of groups[{k}]": one.codes, f"X of groups[{k}]": one.X})
+        found[k] = replace(one, codes=codes, X=Z)
+    return found
+
+
+def _listed(groups: Any) -> list[Any]:
+    """One entry per factor."""
+    if groups is None:
+        raise TypeError("groups is None: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
+    if not isinstance(groups, list | tuple):
+        return [groups]
+    single = [one for one in groups if not isinstance(one, GroupEffects) and np.ndim(one) == 0]
+    if single:
+        raise TypeError(
+            f"groups is a list with single values such as {single[0]!r}: give one column of codes per factor, "
+            "groups=[df['airport']], not names of columns or a list of labels."
+        )
+    return list(groups)
+
+
+def read_groups(given: list[GroupEffects], n_rows: int, unit: float = 1.0) -> list[Grouping]:
     """Every factor, with names that differ; ``unit`` is the scale of default priors."""
-    listed = given if isinstance(given, list | tuple) else [given]
-    if not listed:
+    if not given:
         raise ValueError("groups is empty: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
-    found: list[Grouping] = []
-    for k, one in enumerate(listed):
-        effects = one if isinstance(one, GroupEffects) else GroupEffects(one)
-        fallback = "group" if len(listed) == 1 else f"group{k + 1}"
-        found.append(_read(effects, n_rows, fallback, unit))
+    found = [_read(one, n_rows, "group" if len(given) == 1 else f"group{k + 1}", unit) for k, one in enumerate(given)]
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise ValueError(f"groups have the names {', '.join(names)}: give every factor a different name (name=).")
@@ -193,33 +233,13 @@ def _warn_of_same_groups(found: list[Grouping]) -> None:
         for other in found[:k]:
             if one.groups != other.groups or one.parameter != other.parameter or (one.related or other.related):
                 continue
-            place = np.zeros(one.groups, np.int64)
-            place[one.codes] = other.codes
-            shared = (one.Z[:, :, None] == other.Z[:, None, :]).all(axis=0).any()
-            if shared and (place[one.codes] == other.codes).all():
+            if one.same_columns(other) and one.inside(other) is not None:
                 warnings.warn(
                     f"{other.name} and {one.name} are the same groups of rows, so that the data cannot tell their "
                     "effects apart. Leave one of them out; of nested groups the larger ones come first: "
                     "(1 | school/room) for rooms in schools.",
-                    stacklevel=6,
+                    stacklevel=users_line(),
                 )
-
-
-def df_of(law: Any) -> float:
-    """The degrees of freedom of effects; 0 of normal ones."""
-    if law is None:
-        return 0.0
-    if not isinstance(law, StudentT):
-        raise TypeError(
-            "law must be tunamh.priors.StudentT(df=4), with any degrees of freedom, or None for normal effects, got "
-            f"{shown(law)}."
-        )
-    if np.ndim(law.df) or np.any(np.asarray(law.mean) != 0) or np.any(np.asarray(law.scale) != 1):
-        raise ValueError(
-            "law= sets only the degrees of freedom, with mean 0: write law=priors.StudentT(df=4), and pass the prior "
-            "of the scale, or a known scale, as scale=."
-        )
-    return moderate_number("df of the law of group effects", law.df, 0.5, 1e6)
 
 
 def _no_column(codes: Any) -> TypeError:
@@ -261,6 +281,11 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
     if len(given) != q:
         raise ValueError(f"scale of {name} has {len(given)} priors, but there are {q} columns of effects.")
     if all(isinstance(one, int | float) for one in given):
+        if q > 1 and effects.correlation != 1.0:
+            raise ValueError(
+                f"correlation of {name} has no meaning beside known standard deviations: such effects have no "
+                "correlations. Leave correlation out, or give priors as scale=."
+            )
         sizes = np.array([moderate_number(f"scale of {name}", one) for one in given])
         known, of = np.diag(sizes**-2.0), effects.predictor
         return Grouping(
@@ -285,19 +310,20 @@ def _read(effects: GroupEffects, n_rows: int, fallback: str, unit: float) -> Gro
 def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
     """Codes of the levels that occur, and these, in their order."""
     found = every_level(one_column(values, name), f"the codes of {name}")
-    if found.missing.any():
+    codes = found.codes
+    if (codes < 0).any():
         raise ValueError(
-            f"the codes of {name} have a missing value in row {int(np.argmax(found.missing))}: drop such rows, or give "
+            f"the codes of {name} have a missing value in row {int(np.argmax(codes < 0))}: drop such rows, or give "
             "them a level of their own."
         )
-    if len(found) != n_rows:
-        raise ValueError(f"the codes of {name} have {len(found)} entries, but there are {n_rows} rows.")
+    if len(codes) != n_rows:
+        raise ValueError(f"the codes of {name} have {len(codes)} entries, but there are {n_rows} rows.")
     if len(found.levels) == 1:
         raise ValueError(
             f"{name} has one level, {found.levels[0]!r}, in all rows: the data cannot separate its effect from the "
             "intercept. Leave the factor out."
         )
-    return np.ascontiguousarray(found.codes, dtype=np.int64), list(found.levels)
+    return np.ascontiguousarray(codes, dtype=np.int64), list(found.levels)
 
 
 def warn_of_single_rows(groupings: list[Grouping]) -> None:
@@ -310,7 +336,7 @@ def warn_of_single_rows(groupings: list[Grouping]) -> None:
             warnings.warn(
                 f"every row has its own level of {one.name}: the data hardly separate the group effects from the "
                 "errors, and the chains move slowly. Is this the column you meant?",
-                stacklevel=5,
+                stacklevel=users_line(),
             )
 
 
@@ -324,5 +350,5 @@ def _warn_of_uncentred(name: str, Z: np.ndarray, columns: list[str]) -> None:
         warnings.warn(
             f"column {column} of the effects of {name} is far from zero compared with its standard deviation: then "
             "its slopes and the intercepts are strongly correlated, and the chains move slowly. Centre the column.",
-            stacklevel=7,
+            stacklevel=users_line(),
         )

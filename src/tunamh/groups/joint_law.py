@@ -18,12 +18,12 @@ from ..rows.packing import weight_of
 from ..rows.source import Rows
 from ..rows.supply import open_stream
 from .joint_layout import JOINT
-from .move_jointly import ready_jointly
 from .sweep import Sweep
 
 _MOST_ROWS = 20_000  # with more, sweeps read fewer rows than there are
 _FIRST, _SWEEPS, _MORE = 60, 120, 240
-_MOST_TRIES = 4
+_TRIES, _MOST_TRIES = 3.0, 8  # in a sweep: for each time that it reads all rows, and at most
+_THIN, _LEAST_TIMES = 5.0, 0.5  # rows of a group, below which a sweep that reads half of the rows costs more than a try
 _LEAST_RATE = 0.1
 _STATES = 24  # at which rows are looked at
 _EACH = 10  # sweeps for an independent draw, about
@@ -35,12 +35,14 @@ def joint_law(model: Any) -> np.ndarray | None:
     """The numbers of `.move_jointly`; None where it does not apply, or would cost more than sweeps do."""
     if not may_move_jointly(model):
         return None
-    announce("learning a law of all factors")
+    announce("estimating the proposals of all factors")
     chain = _Chain(model)
     chain.sweep(_FIRST)
-    tries = int(min(_MOST_TRIES, np.floor(chain.rows / model.n_rows)))
-    if tries < 1:
+    times = chain.rows / model.n_rows
+    thin = model.n_rows <= _THIN * sum(one.groups for one in model.groupings)
+    if times < (_LEAST_TIMES if thin else 1.0):
         return None
+    tries = min(_MOST_TRIES, round(_TRIES * times))
     first = numbers_of(model, chain.sweep(_SWEEPS), tries)
     if first is None:
         return None
@@ -75,7 +77,7 @@ class _Chain:
         self._memory = kernel.first_memory.copy()
 
     def join(self, numbers: np.ndarray) -> None:
-        self._take(self._alone.with_turns([self._alone, ready_jointly(numbers, self._model.prior_of_common)]))
+        self._take(Sweep().joined(self._model, numbers))
 
     def sweep(self, times: int) -> np.ndarray:
         """The states, one a line."""
@@ -122,9 +124,9 @@ def numbers_of(model: Any, states: np.ndarray, tries: int) -> np.ndarray | None:
 
 
 def _overlap(codes: np.ndarray, later: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Of every row: the share of its group's weight that lies in its group of the later factor."""
+    """Of every row: the share of its group's weight that lies in its group of the later factor; 0 in groups without."""
     pair = np.unique(codes * (int(later.max()) + 1) + later, return_inverse=True)[1]
-    return np.bincount(pair, weight)[pair] / np.bincount(codes, weight)[codes]
+    return np.bincount(pair, weight)[pair] / np.maximum(np.bincount(codes, weight), np.finfo(float).tiny)[codes]
 
 
 def _quadratics(model: Any, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

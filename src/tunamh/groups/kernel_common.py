@@ -19,6 +19,13 @@ ALL_ROWS = 1e300
 """In the place of beta: every group is read in order."""
 
 
+class CommonPrior(NamedTuple):
+    """The prior of the common parameters: its log density, compiled, and the numbers of this."""
+
+    log_density: Any
+    hyper: Any
+
+
 class FactorTurn(NamedTuple):
     """A factor's turn in a sweep: what its three moves read, and the state that they move.
 
@@ -39,6 +46,7 @@ class FactorTurn(NamedTuple):
     rho: Any  # how much of the state proposals of (A) keep
     parts: Any  # addresses of the parts of a sweep (`.roles`)
     weights: Any  # (G): every group's effects are N(0, Sigma / weight); 1 where effects are normal
+    prior: Any  # `CommonPrior`
 
 
 class Move(NamedTuple):
@@ -140,9 +148,9 @@ def _log_prior_of_effects(factor, state, tau):
 
 
 @helper
-def log_prior_of_common(model, common, state):
+def log_prior_of_common(prior, common, state):
     """Of the common parameters, and of the unknown scales of their prior."""
-    value = model.log_prior(state[: common.p], model.prior_hyper)
+    value = prior.log_density(state[: common.p], prior.hyper)
     if common.prior_scales == 0 or not value > -np.inf:
         return value
     return value + log_density_under_scales(common, state, tau_of(state, common))
@@ -155,15 +163,15 @@ def closed_prior(turn, state):
     Where ``tau`` moves, the scales of all factors do as a user knows them, and known ones do in units of the errors'
     scale, so that the other factors' effects have other laws; else those of the other factors stay.
     """
-    factor, common, model = turn.factor, turn.common, turn.model
-    value = log_prior_of_common(model, common, state)
+    factor, common = turn.factor, turn.common
+    value = log_prior_of_common(turn.prior, common, state)
     if not value > -np.inf:
         return value
     tau = tau_of(state, common)
     if common.tau_at < 0:
         return value if factor.known else value + log_prior_of_scales(factor, state, tau)
     for f in range(common.factors):
-        one = factor_of(model.data.hyper, f)
+        one = factor_of(turn.model.data.hyper, f)
         if not one.known:
             value += log_prior_of_scales(one, state, tau)
         elif one.scales_at != factor.scales_at or one.effects_at != factor.effects_at:

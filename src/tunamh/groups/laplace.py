@@ -29,6 +29,12 @@ class SharedParameters:
         own = {name for name, _ in model.base.variables}
         self.variables = [(name, of) for name, of in model.variables if name in own | names]
 
+    @property
+    def places(self) -> int:
+        """How many numbers a state of the model begins with that are these parameters."""
+        model = self.model
+        return int(model.p + (model.m if len(model.groupings) == 1 else 0))
+
     def to_user(self, points: np.ndarray) -> np.ndarray:
         if len(self.model.groupings) > 1:
             return self.model.base.to_user(points)

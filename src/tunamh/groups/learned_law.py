@@ -27,6 +27,7 @@ import numpy as np
 from ..chains.loop import ChainState, advance, setup_of
 from ..errors import NonFiniteEnergy
 from ..process.stages import announce
+from ..rows.packing import HeldRows
 from ..rows.supply import open_stream
 from .centre import Centre
 from .common_gaussian import STEP
@@ -51,7 +52,7 @@ _MOST_TOLD = 0.5  # share of the precision that eps may take away
 class Packed(NamedTuple):
     """What a sweep reads: packed rows, and the numbers that rows share."""
 
-    rows: np.ndarray
+    rows: HeldRows
     numbers: np.ndarray
 
 
@@ -72,7 +73,7 @@ def learned_law(model: Any) -> LearnedLaw | None:
     """None where the Laplace law of the model will do, or nothing better was found."""
     if not _may_learn(model):
         return None
-    announce("learning the law of common parameters")
+    announce("estimating the proposals of common parameters")
     groups, found = Groups(model, model.learned_start), None
     if model.learned_start is not None:
         found = _searched(groups)
@@ -80,13 +81,13 @@ def learned_law(model: Any) -> LearnedLaw | None:
     found = _searched(groups) if found is None else found
     if found is None:
         return None
-    state, sweeps = groups.state, _TRIALS_OF_FEW if _tabled(model) else _TRIALS
-    by_laplace = _acceptance(model, state, sweeps)
+    state, tabled = groups.state, _tabled(model)
     del groups
+    by_laplace = _tried(model, found, state, tabled)
     model.let_go()  # of rows and numbers, which take most of the memory
     learned = model._with(learned=found)
-    if _acceptance(learned, state, sweeps) > by_laplace:
-        return found._replace(packed=Packed(learned.rows, learned._hyper))
+    if _tried(learned, found, state, tabled) > by_laplace:
+        return found._replace(packed=Packed(learned._held, learned._hyper))
     return None
 
 
@@ -423,12 +424,30 @@ def _centre_at(groups: Groups) -> Centre:
     return Centre(Point(at.common, [v]), list(at.scales), sums, {})
 
 
-def _acceptance(model: Any, state: np.ndarray, sweeps: int) -> float:
-    """Of the proposals of (A) by a Gaussian law, in so many sweeps from a state with fixed random numbers."""
+def _tried(model: Any, law: LearnedLaw, state: np.ndarray, tabled: bool) -> float:
+    """How well sweeps of a model do, from a state with fixed random numbers: better ones have a larger number.
+
+    It is the acceptance of the proposals of (A) by a Gaussian law, or `_jump` where a scale is known badly. Laplace's
+    law follows ``eps`` there: it proposes what is near, and its acceptance says little.
+    """
+    sweeps = _TRIALS_OF_FEW if tabled else _TRIALS
     ready, seed = Sweep().bind(model), np.random.SeedSequence(0)
     setup = setup_of(model, ready, seed)
     chain = ChainState(state, np.random.default_rng(1), open_stream(seed), ready.first_memory)
-    record = setup.new_record(sweeps)
-    advance(chain, setup, np.empty((sweeps, state.size)), record)
+    draws, record = np.empty((sweeps, state.size)), setup.new_record(sweeps)
+    advance(chain, setup, draws, record)
+    if tabled:
+        return _jump(model, law, draws)
     rates = record[:, setup.statistics.column("laplace_acceptance")]
     return float(np.nanmean(rates)) if np.isfinite(rates).any() else 0.0
+
+
+def _jump(model: Any, law: LearnedLaw, draws: np.ndarray) -> float:
+    """Of ``(b, lambda)`` in a sweep: the mean square in units of the learned law, by the worst of its directions."""
+    found, at = [], model.p
+    for one, root in zip(model.groupings, law.roots, strict=True):
+        own = np.r_[: model.p, at : at + one.scales]
+        steps = np.linalg.solve(root, np.diff(draws[:, own], axis=0).T)
+        found.append(np.square(steps).mean(axis=1).min())
+        at += one.scales
+    return float(min(found))

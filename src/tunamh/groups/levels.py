@@ -163,6 +163,9 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
             at += 1 + len(members)
         return self.regression.to_user(theta)
 
+    def to_user_in_place(self, points: np.ndarray) -> np.ndarray:
+        return self.to_user(points)
+
     def state_at(self, theta: np.ndarray) -> np.ndarray:
         """Of the regression's parameters, or the state itself."""
         if theta.size != self.regression.dim:

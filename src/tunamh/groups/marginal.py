@@ -12,6 +12,11 @@ _MOST_STEPS, _CLOSE, _HALVINGS = 30, 1e-8, 12
 _WIDEST, _ROUNDING = 1e-7, 1e-9  # the precision of scales beyond all doubt, and what its sums may be off
 
 
+def _log_determinants(P: np.ndarray) -> np.ndarray:
+    """Of every group's matrix; of a single effect's by a logarithm, a tenth of the time."""
+    return np.log(np.abs(P[:, 0, 0])) if P.shape[1:] == (1, 1) else np.linalg.slogdet(P)[1]
+
+
 class Marginal:
     """``E(b, lambda)`` of one factor, its effects integrated out of the quadratic, the others at the centre.
 
@@ -85,6 +90,8 @@ class Marginal:
         gradient, hessian = self.priors.common_expansion(common, rows)
         small = 1e-3 * common[at]
         sides = [self.priors.energy(self.f, scales, common + k * small * np.eye(self.p)[at]) for k in (-1, 0, 1)]
+        if not np.isfinite(sides).all():  # the prior of a scale ends here
+            return gradient, hessian
         gradient[at] += (sides[2] - sides[0]) / (2 * small)
         hessian = hessian.copy()
         hessian[at, at] = max(hessian[at, at] + (sides[2] - 2 * sides[1] + sides[0]) / small**2, 1e-3 / common[at] ** 2)
@@ -118,7 +125,7 @@ class Marginal:
         (P, Q, logdet), d = inverse, u - self.v
         energy = energy + float(np.einsum("ga,ga->", self.of.gradient + push, d))
         energy += 0.5 * float(np.einsum("ga,gab,gb->", d, self.of.curvature, d) + np.einsum("ga,ab,gb->", u, Q, u))
-        energy += 0.5 * len(self.v) * logdet - 0.5 * float(np.linalg.slogdet(P)[1].sum())
+        energy += 0.5 * len(self.v) * logdet - 0.5 * float(_log_determinants(P).sum())
         return energy
 
     def at_centre(self, scales: np.ndarray) -> tuple[float, np.ndarray]:

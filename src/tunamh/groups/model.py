@@ -15,28 +15,31 @@ from ..priors import Flat
 from ..priors.potential import ReadyPrior
 from ..process.scratch import folder_in_force, large, large_arrays_in, stretches
 from ..process.stages import announce
-from ..rows.gathered_rows import GatheredRows
+from ..rows.packing import HeldRows, PackedRows, columns_by_name
 from ..rows.source import Rows
 from ..rows.table_source import SomeColumns, Tables
-from ..targets.base import PackedRows, Target
+from ..targets.base import Target
 from ..targets.coordinates.base import Scale
+from ..targets.families.registry import as_family
 from ..targets.glm import GLM
 from ..targets.glm_rows import own_numbers
 from ..targets.layouts import MULTI_PREDICTOR_ROW, pack_hyper
-from ..targets.observations.inputs import RowExtras, censoring
+from ..targets.observations.censored import censoring
+from ..targets.observations.inputs import RowExtras, labels_in_order, observe
 from ..targets.observations.observed import SeenResponses, seen_responses
 from ..targets.parts import no_distance
 from .centre import Centre
 from .description import mixed_as_json
-from .effect_columns import with_groups
 from .factor_setup import factor_record
+from .factors import groupings_of, refuse, refuse_flat_scales, unit
 from .from_tables import from_tables
-from .grouping import GroupEffects, Grouping, warn_of_single_rows
+from .grouping import Grouping, factors_given, warn_of_single_rows
+from .initial_state import initial_state
 from .laplace import SharedParameters, law_of_shared
 from .layout import COMMON, FACTOR, pack
 from .parameters import GroupedParameters, effect_names, prior_scale_names, scale_names
-from .quadratic import precision_at
-from .request import groupings_of, in_order, listed, refuse, refuse_flat_scales, unit
+from .perfect_fit import refuse_perfect_fit
+from .predictors import with_groups
 from .scale_priors import ScalePriors
 from .soundness import trusted_centre
 from .sums import GroupedRows, Point
@@ -50,10 +53,12 @@ _MOST_KEPT = 100_000  # effects
 
 
 class MixedModel(GroupedParameters):
-    """A regression with group effects: ``eta_i = x_i.theta + sum_f z_fi.v_f,g(i)``, ``v_f,g ~ N(0, Sigma_f)``.
+    """A regression with group effects (a mixed or hierarchical model): a target for `tunamh.sample`.
 
-    ``eta_i`` is the linear predictor of row ``i``, ``g(i)`` is the group of row ``i`` in factor ``f``, and ``v_f,g``
-    are the effects of group ``g``: the coefficients of the columns ``z_f`` (a column of ones for random intercepts).
+    The linear predictor of row ``i`` is ``eta_i = x_i.theta + sum_f z_fi.v_f,g(i)``, with a sum over the factors ``f``.
+    ``g(i)`` is the group of row ``i`` in factor ``f``. ``v_f,g ~ N(0, Sigma_f)`` are the effects of group ``g``: the
+    coefficients of the columns ``z_f`` (a column of ones for random intercepts). `tunamh.regression` makes such models
+    from formulas with ``(1 | group)``.
 
     Parameters
     ----------
@@ -72,7 +77,13 @@ class MixedModel(GroupedParameters):
         True if there are at most 100,000 effects.
 
     Results have the variables ``theta``, the family's parameters, ``group_scale``, ``group_correlation`` (if effects
-    have several columns), and ``group_effect``, named by factor and level.
+    have several columns), and ``group_effect``. The labels of ``group_effect`` are names of factors and levels.
+
+    Examples
+    --------
+    >>> target = tunamh.MixedModel(X, y, tunamh.Logistic(), tunamh.GroupEffects(airport))
+    >>> posterior = tunamh.sample(target, rng=1)
+    >>> tunamh.group_effects(posterior)
     """
 
     search_start: Point | None = None
@@ -117,9 +128,10 @@ class MixedModel(GroupedParameters):
             self._settle(keeps_effects=flag("keep_effects", keep_effects))
 
     def _read(self, X: Any, y: Any, family: Any, groups: Any, prior: Any, beside: RowExtras) -> None:
-        given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in listed(groups)]
-        given = in_order(X, given)
-        base = GLM(X, y, family, prior=prior, **beside._asdict())
+        given = factors_given(groups, X)
+        family = as_family(family)
+        rows = observe(X, y, beside, family)
+        base = GLM.of_rows(rows, family, prior, trials=beside.trials, labels=labels_in_order(X, rows))
         if base.user_rows.memory is not None:
             raise NotApplicable(
                 "group effects need rows in memory in any order, and a source of your own gives them block by block: "
@@ -137,6 +149,7 @@ class MixedModel(GroupedParameters):
     def _set_up(self, base: GLM, groupings: list[Grouping], form: Scale | None) -> None:
         """Of the common columns' regression and the groups; nothing is read yet."""
         refuse_flat_scales(base, groupings)
+        refuse_perfect_fit(base, groupings, form)
         p, n_effects = base.dim, sum(one.groups * one.q for one in groupings)
         of_prior = [] if base._prior.mixture is None else prior_scale_names(base._prior.mixture)
         m = sum(one.scales for one in groupings) + len(of_prior)
@@ -190,9 +203,10 @@ class MixedModel(GroupedParameters):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
-        """Return the same model together with ``formula``, the description of the formula that it was made from.
+        """Return the same model with a description of the formula that it was made from.
 
-        ``kept_rows`` has row numbers in the user's table, if the formula left rows with missing values out.
+        ``formula`` is this description. ``kept_rows`` are the numbers of the used rows in the user's table, if rows
+        with missing values were left out.
         """
         return self._with(formula=formula, kept_rows=kept_rows)
 
@@ -205,7 +219,7 @@ class MixedModel(GroupedParameters):
         return seen_responses(self.base.user_rows, self.formula, self.kept_rows, self.user_family)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """Return the same model with ``origin``, a description of its data source. Results keep this description."""
+        """Return the same model with ``origin``, a description of its data source, for the results."""
         return self._with(origin=origin)
 
     @property
@@ -216,10 +230,10 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def learned(self) -> LearnedLaw | None:
-        """Return a normal approximation of the common parameters and the scales, learned from draws of effects.
+        """Return a normal approximation of the common parameters and the scales, computed from draws of the effects.
 
         The common parameters are the coefficients and the parameters of the family. Section 5q of docs/spec-groups.md
-        has the method. The result is None if Laplace's approximation is used instead.
+        has the method. The result is None if the sampler uses Laplace's approximation instead.
         """
         from .learned_law import learned_law  # which makes sweeps of such models
 
@@ -227,9 +241,10 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def joint(self) -> np.ndarray | None:
-        """Return the numbers of the moves of all factors together; None if sweeps do without these moves.
+        """Return the numbers that the sampler needs to move the effects of all factors together.
 
-        Section 5q of docs/spec-groups.md has the moves. They are used for few rows in thin groups of several factors.
+        Section 5q of docs/spec-groups.md describes these moves. The sampler uses them if several factors have groups
+        with few rows; otherwise the result is None.
         """
         from .joint_law import joint_law  # which makes sweeps of such models
 
@@ -244,25 +259,30 @@ class MixedModel(GroupedParameters):
 
     @property
     def centre(self) -> Centre:
+        """Return the point at which the Taylor expansions are made: an approximate mode, with the scales there."""
         return self.laplace_centre if self.learned is None else self.learned.centre
 
     @property
     def scaled_prior(self) -> bool:
-        """Return True if the prior of the common parameters (coefficients, family's parameters) has unknown scales."""
+        """Return True if the prior of the common parameters has unknown scales.
+
+        The common parameters are the coefficients and the parameters of the family. A model with curves is an example.
+        """
         return self.base._prior.mixture is not None
 
     @cached_property
     def wide_prior(self) -> WidePrior:
-        """Return a `WidePrior`, which the sampler needs if the prior of the coefficients has unknown scales.
+        """Return what the sampler needs if the prior of the coefficients has unknown scales, as in a model with curves.
 
-        Models with curves are an example. The result has the centre of the Taylor expansions, the prior with its scales
-        fixed at large values, and the means and standard deviations of the logarithms of the prior variances. New
-        scales are proposed from these means and standard deviations.
+        The result has three parts: the centre of the Taylor expansions; the prior with its scales fixed at large
+        values; and the means and standard deviations of the logarithms of the prior variances. The sampler proposes new
+        scales from the last part.
         """
         return wide_prior(self.base, self.grouped, self.given_priors, self._first_centre)
 
     @property
     def scale_priors(self) -> ScalePriors:
+        """Return the priors of the scales of the group effects, in the form that the sampler reads."""
         return self.wide_prior.priors if self.scaled_prior else self.given_priors
 
     @property
@@ -276,6 +296,7 @@ class MixedModel(GroupedParameters):
 
     @cached_property
     def laplace_centre(self) -> Centre:
+        """Return an approximate mode, and the scales there. Laplace's approximation uses this point."""
         return self.wide_prior.centre if self.scaled_prior else self._first_centre
 
     @property
@@ -301,33 +322,29 @@ class MixedModel(GroupedParameters):
         ]
 
     def let_go(self) -> None:
-        """Release the memory of the packed rows, and of everything else that only a sweep needs.
-
-        A sweep updates all parameters and all group effects once.
-        """
+        """Release the memory of the packed rows and of other arrays that only the sampler needs."""
         self._let_go("factors", "_hyper", "_packed", "supply")
 
     @cached_property
     def factors(self) -> list[Any]:
-        """Return a list with one entry for each factor: the numbers that a sweep over its groups reads, with names.
+        """Return a list with one entry for each factor: the numbers that a step of the sampler reads.
 
-        A sweep updates all parameters and all group effects once. One of these numbers is, for example, the approximate
-        mode of an effect.
+        The numbers have names. For example, one of them is the approximate mode of each effect.
         """
         own, at = self._hyper, int(self._hyper[0])
         starts = COMMON.views(own, at).factor_start.astype(int)
         return [FACTOR.views(own, at + start) for start in starts]
 
-    def _pack(self) -> np.ndarray | GatheredRows:
+    def _pack(self) -> HeldRows:
         learned = self.learned
         if learned is None and "learned" not in self._facts:
-            return self._by_laplace.rows
+            return self._by_laplace._held
         if learned is not None and learned.packed is not None:
             return learned.packed.rows
         with large_arrays_in(self.scratch):
             return self._packed_rows()
 
-    def _packed_rows(self) -> np.ndarray | GatheredRows:
+    def _packed_rows(self) -> HeldRows:
         centre, factors = self.centre, self.factors
         width, first = self.rows_of.y_column, factors[0]
         bounds = large(self.n_rows)
@@ -338,12 +355,12 @@ class MixedModel(GroupedParameters):
 
         def fill(rows: np.ndarray, block: Rows) -> None:
             which = slice(block.start, block.start + len(block.y))
-            columns = MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.base.family.predictors)
+            columns = columns_by_name(MULTI_PREDICTOR_ROW, rows, width=width, K=self.base.family.predictors)
             columns.bound[:] = bounds[which]
             self.grouped.seen.fill_centre(columns, self.grouped.seen.of(block, state), block.y)
 
-        rows: Any = self.rows_of.packed(self.base.terms.centre_columns, fill).rows
-        return rows
+        packed = self.rows_of.packed(self.base.terms.centre_columns, fill)
+        return HeldRows(packed.rows, packed.bound_column)
 
     @cached_property
     def _hyper(self) -> np.ndarray:
@@ -396,52 +413,27 @@ class MixedModel(GroupedParameters):
         return how if self.set_up_told is None else f"{self.set_up_told}; {how}"
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
+        """Return a pair: Laplace's approximation, and the target whose parameters it describes.
+
+        The parameters are the coefficients and, for a single factor, the scales of its effects. The first entry is None
+        if there is no such approximation, for example with Student-t effects.
+        """
         none = self.scaled_prior or any(one.df for one in self.groupings)  # it is that of normal effects
-        law = None if none else law_of_shared(self)
-        return law, SharedParameters(self)
+        return None if none else self._law_of_shared, SharedParameters(self)
+
+    @cached_property
+    def _law_of_shared(self) -> LaplaceGaussian:
+        return law_of_shared(self)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
         """Return a random initial state, an array, from a distribution that is wider than the posterior.
 
-        The common parameters and the logarithms of the scales are normal around the centre (the approximate mode), with
-        twice the standard deviations of the Gaussian approximation. The initial logarithm of a scale differs from the
-        centre by at most 3. If the prior density of an initial value is zero, the centre is used instead. Given these
-        values, the group effects are drawn around their approximate conditional means.
+        The common parameters and the logarithms of the scales are normal around an approximate mode, with twice the
+        standard deviations of the Gaussian approximation. The initial logarithm of a scale differs from the mode by at
+        most 3. If the prior density of an initial value is zero, the mode is used instead. Given these values, the
+        group effects are drawn around their approximate conditional means.
         """
-        state = np.empty(self.dim)
-        p, scales_at, effects_at = self.p, self.p, self.p + self.m
-        for k, (one, numbers) in enumerate(zip(self.groupings, self.factors, strict=True)):
-            away = numbers.root @ rng.standard_normal(p + one.scales)
-            if k == 0:
-                state[:p] = self.centre.at.common + 2.0 * away[:p]
-                prior = self.base._prior
-                if not prior.log_prior(state[:p], prior.hyper) > -np.inf:  # scales are positive, cutpoints in order
-                    state[:p] = self.centre.at.common
-            known = one.known is not None
-            scales = (
-                self.scale_priors.known_scales(state)
-                if known
-                else self._supported_scales(k, self.centre.scales[k] + np.clip(2.0 * away[p:], -3, 3), state[:p])
-            )
-            cross = self.centre.sums.factors[k].cross
-            slope = numbers.gradient + np.einsum("gaj,j->ga", cross, state[:p] - self.centre.at.common)
-            drawn = _start_of_effects(one, numbers, precision_at(one, scales)[0], slope, rng)
-            state[scales_at : scales_at + one.scales] = scales[: one.scales]
-            state[effects_at : effects_at + drawn.size] = drawn.ravel()
-            scales_at, effects_at = scales_at + one.scales, effects_at + drawn.size
-        if self.scaled_prior:
-            wide = self.wide_prior
-            away = 2.0 * wide.spread * rng.standard_normal(len(wide.lam))
-            state[scales_at : self.p + self.m] = wide.lam + np.clip(away, -3, 3)
-        return state
-
-    def _supported_scales(self, k: int, scales: np.ndarray, common: np.ndarray) -> np.ndarray:
-        """Scales where their prior's density is positive: those given, or those of the centre as a user knows them."""
-        priors, centre = self.scale_priors, self.centre
-        if not scales.size or np.isfinite(priors.energy(k, scales, common)):
-            return scales
-        size = np.log(priors.tau(common) / priors.tau(centre.at.common))
-        return centre.scales[k] + np.where(np.arange(scales.size) < self.groupings[k].q, size, 0.0)
+        return initial_state(self, rng)
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{one.groups} groups of {one.name}" for one in self.groupings)
@@ -450,18 +442,3 @@ class MixedModel(GroupedParameters):
     def __str__(self) -> str:
         """For people, in several lines, if the model was made from a formula."""
         return repr(self) if self.formula is None else self.formula.described(self)
-
-
-def _start_of_effects(
-    one: Grouping, numbers: Any, Q: np.ndarray, slope: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """Draws around the conditional means of the quadratic; of related levels in their basis."""
-    if one.related is not None:
-        P = numbers.basis_curvature + Q[0, 0]
-        mean = (numbers.basis_curvature * numbers.basis_mode - numbers.basis.T @ slope[:, 0]) / P
-        return (numbers.basis @ (mean + rng.standard_normal(len(P)) / np.sqrt(P)))[:, None]
-    P = np.linalg.pinv(numbers.convex + Q)
-    drawn = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", numbers.convex, numbers.mode) - slope)
-    drawn += np.sqrt(np.einsum("gaa->ga", P)) * rng.standard_normal(drawn.shape)
-    drawn[~one.free] = 0.0
-    return drawn

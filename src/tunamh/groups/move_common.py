@@ -29,10 +29,13 @@ _BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there i
 _WIDE_LEARNED = 0.4  # standard deviation of a scale above which a law that was learned knows it badly, too
 _GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
+_UNIFORM, _UP_TO = 0.25, 2.0  # share of uniform scales of several effects; up to how many deviations above the centre
 _SHARED_ALONE = 0.3  # share of walks of one number that all rows share, where there is one that is known badly
 _IN_SHARES = 0.7  # share of proposals in the coordinate of a share, where its logit is known badly
 _TIMES = 4  # moves of (A) in a sweep there
-_THIN, _MANY, _TIMES_OF_THIN = 30.0, 1000, 2  # rows of a group, on average, and groups of a factor; moves of (A) there
+_UNSURE, _ERRORS_ALONE = 0.3, 0.25  # share of the errors' scale that its law is wide, and of dilations of it there
+_THIN, _MANY, _IN_CACHE = 30.0, 1000, 3000  # rows of a group, on average; groups of a factor
+_TWICE = 2  # moves of (A) in a sweep there
 _NARROWEST, _WIDEST = -1.5, 2.5  # logarithms of their lengths, in standard deviations of the Gaussian law
 
 
@@ -64,20 +67,6 @@ def _is_wide(factor):
 
 
 @helper
-def times_common(factor, common):
-    """How often (A) is made in a sweep: more than once where a number that all rows share is known badly.
-
-    Such data are few, and the Gaussian law is far off (a share of zeros near zero, cutpoints of 72 rows). Also more
-    than once for many thin groups beside other factors: the preparation of a factor's turn costs as much as (A) there.
-    """
-    for k in range(common.shared_at, common.p):
-        if _width(factor, k) > WIDE:
-            return _TIMES
-    thin = common.factors > 1 and factor.groups >= _MANY and factor.n_rows < _THIN * factor.groups
-    return _TIMES_OF_THIN if thin else 1
-
-
-@helper
 def _walk_shared(rng, factor, common, there):
     """One number that all rows share (a logit of inflation, a log dispersion) by a walk of its own, the rest stays.
 
@@ -93,6 +82,53 @@ def _walk_shared(rng, factor, common, there):
         return False
     there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()
     return True
+
+
+@helper
+def errors_are_unsure(common, factor):
+    """Whether the errors' scale is known badly: its tails are then far longer than those of a Gaussian law of tau."""
+    return common.tau_at >= 0 and _width(factor, common.tau_at) > _UNSURE * common.centre[common.tau_at]
+
+
+@helper
+def times_common(factor, common):
+    """How often (A) is made in a sweep: more than once where a number that all rows share, or tau, is known badly.
+
+    Such data are few, and the Gaussian law is far off (a share of zeros near zero, cutpoints of 72 rows). Also more
+    than once for many thin groups beside other factors: the preparation of a factor's turn costs as much as (A) there.
+    And for thin groups of one factor whose numbers stay in a core's cache: (A) costs a third of a sweep there, and
+    effects mix faster than what they have in common.
+    """
+    if errors_are_unsure(common, factor):
+        return _TIMES
+    for k in range(common.shared_at, common.p):
+        if _width(factor, k) > WIDE:
+            return _TIMES
+    if factor.n_scales > 1 and _is_wide(factor) and not factor.learned:
+        return _TIMES
+    if not factor.n_rows < _THIN * factor.groups:
+        return 1
+    twice = factor.groups >= _MANY if common.factors > 1 else factor.learned and factor.groups < _IN_CACHE
+    return _TWICE if twice else 1
+
+
+@helper
+def _dilate(rng, turn):
+    """The errors' scale alone, as a user knows the parameters, by a number whose logarithm has a symmetric law.
+
+    ``tau``, the coefficients in its units, ``(beta - b0) tau``, and the factor's scales ``e^lambda`` are multiplied by
+    ``c``. Returns the logarithm of the Jacobian: ``c`` to the number of the common parameters, as lambda is shifted.
+    """
+    factor, common, there = turn.factor, turn.common, turn.there
+    width = min(1.0, _width(factor, common.tau_at) / common.centre[common.tau_at])
+    step = width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()
+    by = math.exp(step)
+    for j in range(factor.p):
+        there[j] *= by
+    scales = window(there, factor.scales_at, factor.n_scales)
+    for a in range(min(factor.n_effects, factor.n_scales)):
+        scales[a] += step
+    return factor.p * step
 
 
 @helper
@@ -140,6 +176,25 @@ def _propose_common(rng, turn, shift):
         else:
             own_there[i - p] = middle[i - p] + value
     return 0.5 * (after - before), not kind < scales + nearby
+
+
+@helper
+def _draw_uniform_scale(rng, turn):
+    """One scale of several uniformly between zero and a number ``c``, the others stay; the log ratio of proposing.
+
+    Where an effect may not vary at all, the density of its scale is flat near zero, and that of the scale's logarithm
+    ``lambda`` falls like ``e^lambda``: walks of lambda go there seldom and come back late. A uniform scale has the
+    density ``e^lambda / c`` in lambda, whatever the state is. A scale above ``c`` stays.
+    """
+    factor, q = turn.factor, turn.factor.n_effects
+    a = min(int(rng.random() * q), q - 1)
+    scales = window(turn.there, factor.scales_at, factor.n_scales)
+    highest = factor.scales[a] + _UP_TO * _width(factor, factor.p + a)
+    here = scales[a]
+    if here >= highest:
+        return 0.0
+    scales[a] = highest + math.log(1.0 - rng.random())
+    return here - scales[a]
 
 
 @helper
@@ -238,13 +293,17 @@ def _is_finite(factor, state):
 
 @helper
 def _propose(rng, turn, eps, Q):
-    """By one of five laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
+    """By one of seven laws; returns the log ratio of proposing back and forth, and whether it was the Laplace law."""
     factor, common = turn.factor, turn.common
     n = factor.p + factor.n_scales
     if common.shared_at < common.p and rng.random() < _SHARED_ALONE:
         if _walk_shared(rng, factor, common, turn.there):
             return 0.0, False
+    if errors_are_unsure(common, factor) and rng.random() < _ERRORS_ALONE:
+        return _dilate(rng, turn), False
     wide = not factor.known and _is_wide(factor)
+    if wide and factor.n_effects > 1 and rng.random() < _UNIFORM:
+        return _draw_uniform_scale(rng, turn), False
     tabled = scale_table_at(factor.scale_table, 0, factor.p).cells > 0
     if wide and not tabled and rng.random() < _GIVEN_SCALES:
         return _propose_given_scales(rng, turn, Q), False

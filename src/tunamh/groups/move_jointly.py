@@ -14,14 +14,14 @@ import numpy as np
 
 from ..acceptance.base import accepts
 from ..chains.kernel import ReadyKernel, Statistic
-from ..compiled import BAD_RATIO, BLOCK, NO_FAULT, Step, helper, part, under_prior
+from ..compiled import BAD_RATIO, BLOCK, NO_FAULT, Step, helper, part
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from ..targets.glm_rows import FIRST, apply_weights
 from ..targets.layouts import multi_predictor_row_at, regression_of
 from .joint_coordinates import fill_precisions, fill_rest, follow, new_space, stand
 from .joint_layout import joint_at
-from .kernel_common import log_prior_of_common, log_prior_of_scales
+from .kernel_common import CommonPrior, log_prior_of_common, log_prior_of_scales
 from .layout import common_of, factor_of
 
 _ALL, _ONE = 0.15, 0.3  # below the first a proposal is a walk of all numbers, below the second one of a single scale
@@ -52,15 +52,15 @@ def _energy_of_rows(law, model, space):
 
 
 @helper
-def _energy(law, model, state, space, volumes):
+def _energy(law, prior, model, state, space, volumes):
     """Minus the log density in ``(b, lambda, eps)``; +infinity outside of the priors' support."""
     common, p = common_of(model.data.hyper), law.p
-    prior = log_prior_of_common(model, common, state)
+    closed = log_prior_of_common(prior, common, state)
     for k in range(law.factors):
-        prior += log_prior_of_scales(factor_of(model.data.hyper, k), state, 1.0)
-    if not prior > -np.inf:
-        return np.nan if math.isnan(prior) else np.inf
-    total = volumes - prior
+        closed += log_prior_of_scales(factor_of(model.data.hyper, k), state, 1.0)
+    if not closed > -np.inf:
+        return np.nan if math.isnan(closed) else np.inf
+    total = volumes - closed
     for f in range(law.factors):
         at, squares = p + int(law.order[f]), 0.0
         effects = window(state, law.n + int(law.first[f]), int(law.groups[f]))
@@ -110,14 +110,14 @@ def _propose(rng, law, state, there):
 @part(Step)
 def _jointly(rng, place, model, stream, own, work, statistics):
     """Some moves of ``(b, lambda)`` in turn, ``eps`` of all factors kept; each is decided on all rows."""
-    model, law = under_prior(model, own.log_prior, own.prior_hyper), joint_at(own.hyper, 0)
+    prior, law = CommonPrior(own.log_prior, own.prior_hyper), joint_at(own.hyper, 0)
     state, there = place.here, place.there
     copy_into(there, state)
     space, effects = new_space(law, state), window(there, law.n, law.n_effects)
     fill_rest(law, state, model, space)
     volumes = fill_precisions(law, state, space)
     stand(law, effects, space)
-    energy, rate = _energy(law, model, state, space, volumes), 0.0
+    energy, rate = _energy(law, prior, model, state, space, volumes), 0.0
     if not math.isfinite(energy):
         return BAD_RATIO
     for _ in range(law.tries):
@@ -125,7 +125,7 @@ def _jointly(rng, place, model, stream, own, work, statistics):
         fill_rest(law, there, model, space)
         volumes = fill_precisions(law, there, space)
         follow(law, effects, space)
-        rise = _energy(law, model, there, space, volumes)
+        rise = _energy(law, prior, model, there, space, volumes)
         log_ratio += energy - rise
         if not math.isfinite(log_ratio):  # it has overflowed, or is outside of the priors' support
             log_ratio = -np.inf

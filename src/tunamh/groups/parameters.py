@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..priors.mixtures import Mixture
@@ -30,8 +32,27 @@ class GroupedParameters(Target):
     keeps_effects: bool
 
     def to_user(self, points: np.ndarray) -> np.ndarray:
+        shared, tau, at = self._shared_of_user(points)
+        first = shared.shape[-1]
+        found = np.empty((*points.shape[:-1], first + points.shape[-1] - at))
+        found[..., :first] = shared
+        np.divide(points[..., at:], tau, out=found[..., first:])  # most of the numbers: written once
+        return found
+
+    def to_user_in_place(self, points: np.ndarray) -> np.ndarray:
+        """As `to_user`; the array ``points`` is written over."""
+        shared, tau, at = self._shared_of_user(points)
+        if shared.shape[-1] != at:
+            return self.to_user(points)
+        if self.form is not None:
+            points[..., at:] /= tau
+        points[..., :at] = shared
+        return points
+
+    def _shared_of_user(self, points: np.ndarray) -> tuple[np.ndarray, Any, int]:
+        """All but the effects as a user knows them, what effects are divided by, and where a point has effects."""
         p = self.p
-        tau = 1.0 if self.form is None else points[..., self.form.tau_at, None]
+        tau = 1.0 if self.form is None else points[..., self.form.tau_at, None].copy()
         parts = [self.base.to_user(points[..., :p])]
         scales, related, at = [], [], p
         for one in self.groupings:
@@ -41,18 +62,14 @@ class GroupedParameters(Target):
                 related.append(correlations(own, one.q))
             at += one.scales
         parts += [np.exp(0.5 * points[..., at : at + self.prior_scales]), *scales, *related]
-        at += self.prior_scales
-        first = sum(part.shape[-1] for part in parts)
-        found = np.empty((*points.shape[:-1], first + points.shape[-1] - at))
-        np.concatenate(parts, axis=-1, out=found[..., :first])
-        np.divide(points[..., at:], tau, out=found[..., first:])  # most of the numbers: written once
-        return found
+        return np.concatenate(parts, axis=-1), tau, at + self.prior_scales
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
-        """Convert one point from the user's parameters to the chain's coordinates, such as logarithms of scales.
+        """Convert one point (d,) from the user's parameters to the coordinates of a chain.
 
-        The user's parameters are ``theta``, the family's parameters, the scales, the correlations and the effects, in
-        this order. Unknown scales of the prior come before the scales of the effects.
+        For example, a chain has logarithms of scales. The user's parameters are ``theta``, the parameters of the
+        family, unknown scales of the prior, the scales of the effects, their correlations and the effects, in this
+        order.
         """
         p = self.p
         common, of_prior, rest = self.base.to_chain(point[:p]), *np.split(point[p:], [self.prior_scales])
@@ -69,7 +86,7 @@ class GroupedParameters(Target):
 
     @property
     def prior_scales(self) -> int:
-        """Return the number of unknown scales in the prior of the common parameters."""
+        """Return how many unknown scales the prior of the common parameters has."""
         mixture = self.base._prior.mixture
         return 0 if mixture is None else len(mixture.start)
 
@@ -78,10 +95,10 @@ class GroupedParameters(Target):
         return self.names if self.keeps_effects else self.names[: self.p + self.m]
 
     def summaries(self, memories: list[np.ndarray]) -> dict[str, np.ndarray] | None:
-        """Return the means and standard deviations of the effects: a dict of two arrays of shape (chains, effects).
+        """Return the means and standard deviations of the group effects: a dict with two arrays (chains, effects).
 
-        ``memories`` has, for each chain, the means and the sums of squares of the effects over the draws of this chain.
-        The result is None if the draws of all effects are kept.
+        ``memories`` has, for each chain, the means and the sums of squares of the effects over its draws. The result is
+        None if the draws of all effects are kept.
         """
         if self.keeps_effects:
             return None
@@ -107,6 +124,7 @@ class GroupedParameters(Target):
 
     @property
     def effect_labels(self) -> list[str]:
+        """Return a list with the names of all group effects, in the order of the chain."""
         return [name for one in self.groupings for name in effect_names(one)]
 
 

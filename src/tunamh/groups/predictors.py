@@ -4,20 +4,31 @@ Predictor ``k`` of a row is ``x_k.common + sum_f s_fk z_f.v_f``. The effects of 
 (``s_fk`` is 1), and not where all rows share a number, such as the log dispersion of negative binomial counts (``s_fk``
 is 0). Where every predictor has coefficients of its own (classes without an order), a factor enters one predictor, and
 ``s_f`` is a unit vector. Everything a sweep knows in closed form are sums of derivatives along the ``s_f``.
+
+Packed rows (`with_groups`) have a position in the vector of parameters for every effect that they have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import NotApplicable
 from ..rows.source import Rows
-from ..targets.designs.multi_predictor import MultiPredictorLayout
+from ..targets.designs import IndexedDesign
+from ..targets.designs.base import Design
+from ..targets.designs.curved import layout_of
+from ..targets.designs.dense import DenseBlock
+from ..targets.designs.indexed import NOWHERE, IndexedBlock
+from ..targets.designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
+from ..targets.designs.with_offset import BlockWithOffset, DesignWithOffset
 from ..targets.expansion.one_predictor import OnePredictor
 from ..targets.families.multi_predictor import MultiPredictorLikelihood
+from ..targets.glm import GLM
+from ..targets.observations.observed import TransformedRows
 from ..targets.regression import Regression
 from .grouping import Grouping
 
@@ -51,10 +62,10 @@ class Predictors:
         self.directions = [self._direction(one) for one in groupings]
         """``s_f`` of every factor."""
         design: Any = base.observations.design
-        self.shared = np.zeros(base.dim, bool) if self.one else _shared(design, base.dim)
+        self.shared = np.zeros(base.dim, bool) if self.one else design.shared(base.dim)
         """Which common parameters are no coefficients, but numbers that all rows share, or those of other columns."""
         self.convex = base.family.convex
-        self.described = not self.one and _has_further_columns(design)
+        self.described = not self.one and design.has_further_columns
         """Whether a further predictor has columns of its own."""
         self.curve = bool(base.user_family.named_predictors)  # type: ignore[attr-defined]
         """Whether rows are those of a curve, whose predictors have much to do with each other."""
@@ -210,23 +221,6 @@ def positive_part(hessian: np.ndarray) -> np.ndarray:
     return np.einsum("nak,nk,nbk->abn", vectors, np.maximum(values, 0.0), vectors)
 
 
-def _shared(layout: MultiPredictorLayout, dim: int) -> np.ndarray:
-    """Which parameters no term of the first block of columns has."""
-    found = np.ones(dim, bool)
-    for term in layout.terms:
-        if term.block == 0:
-            found[term.start : term.start + layout.dims[0]] = False
-    return found
-
-
-def _has_further_columns(layout: MultiPredictorLayout) -> bool:
-    """Whether a predictor without the coefficients' columns has columns of its own."""
-    with_coefficients = {term.predictor for term in layout.terms if term.block == 0}
-    return any(
-        term.predictor not in with_coefficients and layout.blocks[term.block] is not None for term in layout.terms
-    )
-
-
 def _by_effects(base: Regression) -> np.ndarray:
     """Which predictors hold the coefficients' columns, the first block of a design."""
     layout: Any = base.observations.design
@@ -247,3 +241,102 @@ def second_order_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: 
     if family.suprema_near is not None:
         return np.asarray(family.suprema_near(y, eta, radius)[2])
     return np.asarray(family.suprema(y)[2])
+
+
+# ------------------------------------------------------------------------------------------------- packed rows
+
+
+def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any, TransformedRows]:
+    """Rows with one more position for every column of effects, behind those of the base.
+
+    Of a design with several predictors, the first block of columns has the coefficients, and gets the effects. Effects
+    on one predictor are a block of their own, which factors with the same codes share, and a term for every factor.
+    """
+    observations = base.observations
+    design = observations.design
+    if any(one.predictor is not None for one in groupings):
+        return _in_predictors(observations, groupings, begins)
+    if isinstance(design, MultiPredictorLayout):
+        of, columns = design.blocks[0][0], design.dims[0]  # type: ignore[index]
+    else:
+        of, columns = design.numbers, base.dim
+    dim = begins + sum(one.groups * one.q for one in groupings)
+    count = int(of.positions) + sum(one.q for one in groupings)
+    gathered: Design = layout_of(int(of.columns), count, True, dim, of.curves)
+    if of.shifted:
+        gathered = DesignWithOffset(gathered, np.zeros(0))
+    starts = np.concatenate([[begins], begins + np.cumsum([one.groups * one.q for one in groupings])])
+
+    def grouped(given: Any, which: slice) -> Any:
+        plain: Any = given.block if isinstance(given, BlockWithOffset) else given
+        made: Any = _with_positions(plain, which, groupings, starts, dim)
+        return BlockWithOffset(made, given.matvec(np.zeros(columns)), gathered.numbers.width) if of.shifted else made
+
+    layout: Any = gathered
+    if isinstance(design, MultiPredictorLayout):
+        layout = MultiPredictorLayout(
+            [(gathered.numbers, dim), *design.blocks[1:]], design.terms, design.predictors, design.known
+        )
+
+    def change(rows: Rows) -> Rows:
+        which = slice(rows.start, rows.start + len(rows.y))
+        if not isinstance(rows.X, MultiPredictorBlock):
+            return rows._replace(X=grouped(rows.X, which))
+        first, *others = rows.X.blocks
+        return rows._replace(X=MultiPredictorBlock((grouped(first, which), *others), layout, len(rows.y)))
+
+    return layout, TransformedRows(observations, layout, change)
+
+
+def _in_predictors(observations: Any, groupings: list[Grouping], begins: int) -> tuple[Any, TransformedRows]:
+    """`with_groups` where every factor adds to one predictor."""
+    design = observations.design
+    assert isinstance(design, MultiPredictorLayout)
+    blocks, terms = list(design.blocks), list(design.terms)
+    kinds: list[Grouping] = []
+    for one in groupings:
+        assert one.predictor is not None
+        place = next((k for k, kind in enumerate(kinds) if kind.codes is one.codes and kind.Z is one.Z), len(kinds))
+        if place == len(kinds):
+            kinds.append(one)
+            size, empty = one.groups * one.q, np.zeros((1, one.q))
+            blocks.append((IndexedDesign(np.empty((1, 0)), empty, empty, size).numbers, size))
+        terms.append(Term(one.predictor, len(design.blocks) + place, begins))
+        begins += one.groups * one.q
+    layout = MultiPredictorLayout(blocks, terms, design.predictors, design.known)
+
+    def change(rows: Rows) -> Rows:
+        which = slice(rows.start, rows.start + len(rows.y))
+        own = [
+            IndexedBlock(
+                np.empty((len(rows.y), 0)),
+                np.ascontiguousarray((one.codes[which, None] * one.q + np.arange(one.q)).astype(np.int32)),
+                np.ascontiguousarray(one.Z[which]),
+                one.groups * one.q,
+            )
+            for one in kinds
+        ]
+        return rows._replace(X=MultiPredictorBlock((*rows.X.blocks, *own), layout, len(rows.y)))
+
+    return layout, TransformedRows(observations, layout, change)
+
+
+def _with_positions(
+    block: DenseBlock | IndexedBlock, which: slice, groupings: list[Grouping], starts: np.ndarray, dim: int
+) -> IndexedBlock:
+    if isinstance(block, DenseBlock):
+        nothing = np.empty((len(block.X), 0))
+        block = IndexedBlock(np.asarray(block.X, dtype=np.float64), nothing.astype(np.int32), nothing, dim)
+    positions = [block.positions]
+    values = [block.values if block.values.size else np.where(block.positions == NOWHERE, 0.0, 1.0)]
+    for start, one in zip(starts, groupings, strict=False):
+        codes = one.codes[which]
+        positions.append((start + codes[:, None] * one.q + np.arange(one.q)).astype(np.int32))
+        values.append(one.Z[which])
+    return replace(
+        block,
+        whole=np.ascontiguousarray(block.whole),
+        positions=np.ascontiguousarray(np.concatenate(positions, axis=1)),
+        values=np.ascontiguousarray(np.concatenate(values, axis=1)),
+        dim=dim,
+    )

@@ -103,3 +103,18 @@ def positive(matrix: np.ndarray) -> np.ndarray:
         return matrix
     lifted = (vectors * np.maximum(np.abs(values), 1e-6)) @ vectors.T
     return lifted / np.outer(unit, unit)
+
+
+def tilts_of(one: Grouping, sums: DataSums, f: int) -> np.ndarray:
+    """``A^-1 T A^-1`` of every group, ``T = sum f'' z z'``, ``A = 2 H - T >= |T|``; zero where there are no effects.
+
+    ``H`` is that of the convex rows. ``tilt h`` is the regression of x on z where all rows are convex, as ``T = A``,
+    and no steeper where they are not and ``T`` may be near zero.
+    """
+    true, convex = sums.factors[f].curvature, convex_factors(sums)[f].curvature
+    size = 2.0 * convex - true
+    size = size + 1e-9 * (np.einsum("gaa->g", size) + 1e-12)[:, None, None] * np.eye(one.q)
+    inverse = np.linalg.inv(size)
+    tilt = inverse @ true @ inverse
+    tilt[~one.free] = 0.0
+    return tilt

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 from numba import types
 
-from ..compiled import KINDS
+from ..compiled import KINDS, LogPrior
 from ..compiled.layouts import Record
 from ..compiled.references import bundle_at, part_at
 from .conditionals import Given
-from .kernel_common import FactorTurn, Move
+from .kernel_common import CommonPrior, FactorTurn, Move
 from .layout import COMMON, FACTOR
 
-PROPOSE_COMMON, MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, MOVE_MEANS, MOVE_TOGETHER = range(6)
+PROPOSE_COMMON, MOVE_COMMON, MOVE_EFFECTS, MOVE_SCALES, MOVE_MEANS, MOVE_PARENTS, MOVE_TOGETHER = range(7)
 """Places of the parts of a sweep in ``parts`` of a turn."""
 
 _real, _whole, _flag, _vector, _matrix = KINDS.real, KINDS.whole, KINDS.flag, KINDS.vector, KINDS.matrix
+_prior = types.NamedTuple([LogPrior, KINDS.fixed], CommonPrior)
 _given = types.NamedTuple([_matrix, _matrix, _vector], Given)
 _turn = types.NamedTuple(
     [
         *(Record(FACTOR, KINDS.fixed), Record(COMMON, KINDS.fixed), KINDS.model, KINDS.work, _vector, _vector),
-        *(_matrix, _vector, _given, _vector, _flag, _real, KINDS.index, _vector),
+        *(_matrix, _vector, _given, _vector, _flag, _real, KINDS.index, _vector, _prior),
     ],
     FactorTurn,
 )

@@ -35,9 +35,12 @@ def trusted_centre(
 def _astray(base: GLM, rows: GroupedRows, priors: ScalePriors, centre: Centre) -> bool:
     for f, one in enumerate(rows.groupings):
         scales = centre.scales[f]
-        hessian = Marginal(rows, f, centre.at, centre.sums, priors).solve(scales)[2]
-        unit = 1 / np.sqrt(np.diag(hessian))  # positive definite, by `Marginal`
-        sd = unit * np.sqrt(np.diag(np.linalg.inv(hessian * np.outer(unit, unit))))
+        try:
+            hessian = Marginal(rows, f, centre.at, centre.sums, priors).solve(scales)[2]
+            unit = 1 / np.sqrt(np.diag(hessian))  # positive definite, by `Marginal`
+            sd = unit * np.sqrt(np.diag(np.linalg.inv(hessian * np.outer(unit, unit))))
+        except np.linalg.LinAlgError:  # so far away that rounding has left nothing of the rows
+            return True
         if impossible(sd, base._prior, rows.seen.convex):
             return True
         if one.laws is not None:

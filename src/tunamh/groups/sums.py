@@ -11,6 +11,7 @@ import scipy  # its parts are loaded when they are asked for, not at import
 
 from ..compiled import helper
 from ..process.scratch import stretches
+from ..rows.packing import weight_of
 from ..rows.source import Rows
 from ..targets.regression import Regression
 from .grouping import Grouping
@@ -110,7 +111,10 @@ class GroupedRows:
 
     def map(self, function: Callable[[Rows, np.ndarray, np.ndarray], Any], at: Point) -> Any:
         """``function(rows, eta, weight)`` of every block."""
-        return self.base.observations.map(lambda rows: function(rows, self.predictor(rows, at), self.base.weight(rows)))
+        return self.base.observations.map(lambda rows: function(rows, self.predictor(rows, at), self._weight(rows)))
+
+    def _weight(self, rows: Rows) -> np.ndarray:
+        return weight_of(rows, self.base.temper)
 
     def energy(self, at: Point) -> float:
         energies = self.seen.energies
@@ -188,6 +192,40 @@ class GroupedRows:
             total = [a + b for a, b in zip(total, more, strict=True)] if total else list(more)
         return [(total[k], total[k + 1], total[k + 2]) for k in range(0, len(total), 3)]
 
+    def ratios(self, f: int, a: int) -> np.ndarray:
+        """``x_j / z_a`` in the first row of every group that has ``z_a``, (p, G); 0 where no row of a group has it.
+
+        ``x_j`` are the columns in the predictor that the factor's effects enter.
+        """
+        one, predictor = self.groupings[f], int(np.argmax(self.seen.directions[f]))
+        row, found = _first_rows(one, a), np.zeros((self.p, one.groups))
+
+        def fill(block: Rows) -> None:
+            mine = np.flatnonzero((row >= block.start) & (row < block.start + len(block.y)))
+            columns = self.seen.columns(block)[predictor]
+            found[:, mine] = (columns[row[mine] - block.start] / one.Z[row[mine], a][:, None]).T
+
+        for _ in self.base.observations.map(fill):
+            pass
+        if one.related is not None:  # levels without rows move with the others: no row sees them
+            there = row >= 0
+            alike = (found[:, there] == found[:, there][:, :1]).all(axis=1)
+            found[np.ix_(alike, ~there)] = found[:, there][alike, :1]
+        return found
+
+    def are_multiples(self, f: int, a: int, weights: np.ndarray) -> np.ndarray:
+        """Which common columns are ``w_g z_a`` in every row, and nothing in predictors that effects do not enter."""
+        one, directions = self.groupings[f], self.seen.directions[f]
+
+        def check(block: Rows) -> np.ndarray:
+            which = slice(block.start, block.start + len(block.y))
+            expected = weights[:, one.codes[which]].T * one.Z[which, a][:, None]
+            seen = self.seen.columns(block)
+            told = [(x == s * expected).all(axis=0) for x, s in zip(seen, directions, strict=True)]
+            return np.logical_and.reduce(told)
+
+        return np.logical_and.reduce(list(self.base.observations.map(check)))
+
     def shares(self, at: Point) -> dict[tuple[int, int], Any]:
         """``sum s_f'f''s_k z_f z_k'`` of every two factors ``f < k``: sparse, (G_f q_f, G_k q_k)."""
         pairs = [(f, k) for f in range(len(self.groupings)) for k in range(f + 1, len(self.groupings))]
@@ -210,6 +248,15 @@ class GroupedRows:
         values = second[:, None, None] * Z[:, :, None] * Y[:, None, :]
         shape = one.groups * q, other.groups * r
         return scipy.sparse.coo_matrix((values.ravel(), (rows.ravel(), columns.ravel())), shape).tocsr()
+
+
+def _first_rows(one: Grouping, a: int) -> np.ndarray:
+    """Of every group, the first row that has ``z_a``; -1 where none has. Of rows in files no more is held at once."""
+    row = np.full(one.groups, -1)
+    for which in reversed(list(stretches(len(one.codes)))):
+        last_first = which.start + np.flatnonzero(one.Z[which, a])[::-1]
+        row[one.codes[last_first]] = last_first  # of several the last one stays, which is the first row
+    return row
 
 
 _LEAST_OF_CONVEX = 0.5

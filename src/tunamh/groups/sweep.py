@@ -17,34 +17,51 @@ import numpy as np
 
 from ..acceptance.base import Memory
 from ..chains.kernel import ROWS_READ, Kernel, OverSteps, ReadyKernel, Statistic
-from ..compiled import NO_FAULT, Adapt, Part, Step, fixed, helper, part, under_prior
+from ..compiled import NO_FAULT, Adapt, Part, Step, fixed, helper, part
 from ..compiled.references import address_of, keep_until_here
 from ..compiled.triangular import norm
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from .common_and_scales import propose_common_and_scales
 from .conditionals import displaced_by_others, displacements, fill_given, new_given, slopes_given_others
-from .kernel_common import FactorTurn, draw_weights, tau_of
+from .kernel_common import CommonPrior, FactorTurn, draw_weights, tau_of
 from .layout import MEAN, SQUARES, SUMMARY, common_of, factor_of, summary_at
 from .move_common import move_common, propose_common, times_common
 from .move_effects import move_effects
 from .move_jointly import ready_jointly
 from .move_means import move_means
+from .move_parents import move_parents
 from .move_scales import move_scales
 from .move_together import move_together
 from .prior_scales import draw_prior_scales
-from .roles import MOVE_COMMON, MOVE_EFFECTS, MOVE_MEANS, MOVE_SCALES, MOVE_TOGETHER, move_at, scales_at
+from .roles import (
+    MOVE_COMMON,
+    MOVE_EFFECTS,
+    MOVE_MEANS,
+    MOVE_PARENTS,
+    MOVE_SCALES,
+    MOVE_TOGETHER,
+    move_at,
+    scales_at,
+)
 
 PARTS = (propose_common, move_common, move_effects, move_scales, move_means)
-"""In the order of their places (`tunamh.groups.roles`); models with related levels have one more."""
+"""In the order of their places (`tunamh.groups.roles`); models with nested groups or related levels have more."""
 
 
 _FULL, _RHO = range(2)  # knobs
-_ON_ALL_ROWS, _ALONE = 1.0, 2.0  # values of the first: decide on all rows; move the effects alone
+_ON_ALL_ROWS, _ALONE, _BY_LOT = (
+    1.0,
+    2.0,
+    3.0,
+)  # values of the first; the third is explained below
 _WANTED, _GAIN = 0.5, 0.2
 
 EFFECTS_ALONE = fixed([_ALONE, 0.0])
 """Knobs of a sweep that keeps common parameters and scales, and moves the effects alone."""
+
+BY_LOT = fixed([_BY_LOT, 0.0])
+"""Knobs of a sweep beside moves of all factors together: it makes (A) for one factor alone, which is drawn by lot."""
 
 _STATISTICS = (
     Statistic("accepted", OverSteps.ANY),
@@ -106,7 +123,7 @@ def _add_to_summary(state, common, memory):
 @part(Step)
 def _sweep(rng, place, model, stream, own, work, statistics):
     """Every factor in turn; ``own.log_prior`` is that of the common parameters."""
-    model, knobs, memory = under_prior(model, own.log_prior, own.prior_hyper), own.knobs, own.memory
+    prior, knobs, memory = CommonPrior(own.log_prior, own.prior_hyper), own.knobs, own.memory
     hyper, parts = model.data.hyper, own.parts
     common = common_of(hyper)
     state, there = place.here, place.there
@@ -114,7 +131,8 @@ def _sweep(rng, place, model, stream, own, work, statistics):
     moved, lengths = np.zeros((common.all_groups, common.most_effects)), np.zeros(common.all_groups)
     rate, rows, worst, effects = 0.0, 0, 0.0, 0.0
     laplace_rate, laplace_moves = 0.0, 0.0
-    full, alone = knobs[_FULL] == _ON_ALL_ROWS, knobs[_FULL] == _ALONE
+    full, alone, by_lot = knobs[_FULL] == _ON_ALL_ROWS, knobs[_FULL] == _ALONE, knobs[_FULL] == _BY_LOT
+    turns, drawn = (1, int(rng.random() * common.factors)) if by_lot else (common.factors, -1)
     rho = knobs[_RHO]
     slope = np.empty(common.p)
     if common.prior_scales > 0 and not alone:
@@ -130,8 +148,8 @@ def _sweep(rng, place, model, stream, own, work, statistics):
             displaced_by_others(factor, common.factors, lengths, away)
         slopes_given_others(factor, moved, kappa)
         _slope_given_others(f, common, moved, hyper, slope)
-        times = 0 if alone else times_common(factor, common)
-        if alone:
+        times = 0 if alone or (by_lot and f != drawn) else times_common(factor, common)
+        if times == 0:
             b = np.empty(common.p)
             for j in range(common.p):
                 b[j] = state[j] - common.centre[j]
@@ -139,7 +157,7 @@ def _sweep(rng, place, model, stream, own, work, statistics):
         weights = np.empty(factor.groups)
         draw_weights(rng, factor, common, state, weights)
         turn = FactorTurn(
-            factor, common, model, work, state, there, kappa, slope, given, away, full, rho, parts, weights
+            factor, common, model, work, state, there, kappa, slope, given, away, full, rho, parts, weights, prior
         )
         address = address_of(turn)
         for _ in range(times):
@@ -147,7 +165,7 @@ def _sweep(rng, place, model, stream, own, work, statistics):
             if first.fault != NO_FAULT:
                 return first.fault
             chance = math.exp(min(0.0, first.log_ratio))
-            rate += chance / (times * common.factors)
+            rate += chance / (times * turns)
             if first.laplace:
                 laplace_rate += chance
                 laplace_moves += 1.0
@@ -172,6 +190,8 @@ def _sweep(rng, place, model, stream, own, work, statistics):
             fault = scales_at(parts[MOVE_MEANS])(rng, address)
             if fault != NO_FAULT:
                 return fault
+            if factor.n_parents > 0:
+                scales_at(parts[MOVE_PARENTS])(rng, address)
         keep_until_here(turn)
         effects += second.accepted / common.factors
         rows += second.rows
@@ -195,10 +215,12 @@ def _nearer(knobs, acceptance):
 
 
 def _parts_of(target: Any) -> tuple[Part, ...]:
-    """`PARTS`; where the prior has unknown scales, (A) moves these, too; related levels have one more."""
+    """`PARTS`; where the prior has unknown scales, (A) moves these, too; what other models need comes behind."""
     first = propose_common_and_scales if target.scaled_prior else propose_common
-    more = (move_together,) if any(one.related for one in target.groupings) else ()
-    return (first, *PARTS[1:], *more)
+    if any(one.related for one in target.groupings):
+        return (first, *PARTS[1:], move_parents, move_together)
+    nested = any(numbers.n_parents for numbers in target.factors)
+    return (first, *PARTS[1:], *((move_parents,) if nested else ()))
 
 
 @dataclass(frozen=True)
@@ -216,9 +238,13 @@ class Sweep(Kernel):
     def bind(self, target: Any) -> ReadyKernel:
         """The sweep; behind it moves of all factors together, where these were learned (`.joint_law`)."""
         own = self.alone(target)
-        return (
-            own if target.joint is None else own.with_turns([own, ready_jointly(target.joint, target.prior_of_common)])
-        )
+        return own if target.joint is None else self.joined(target, target.joint)
+
+    def joined(self, target: Any, numbers: np.ndarray) -> ReadyKernel:
+        """The sweep, and behind it moves of all factors together by these numbers."""
+        own = self.alone(target)
+        first = own if self.full else own._replace(knobs=BY_LOT)
+        return own.with_turns([first, ready_jointly(numbers, target.prior_of_common)])
 
     def alone(self, target: Any) -> ReadyKernel:
         """The sweep and nothing else."""

@@ -93,7 +93,7 @@ def _hazard(z: np.ndarray) -> np.ndarray:
 
 
 def _log_ndtr(x: np.ndarray, order: int) -> Orders:
-    """``h``, ``-hw``, ``k3`` and ``k4`` in the words of `families.probit.Probit`, whose docstring has the proofs.
+    """``h``, ``-hw``, ``k3`` and ``k4`` in the words of `families.probit.Probit`, whose source has the proofs.
 
     ``w = z + h``, ``k3 = h (w^2 + hw - 1)``, ``k4 = h (3w + h - w^3 - 4hw^2 - h^2 w)``; far below 0, where these
     cancel, from the moments of V: ``k2 = m2 - m1^2`` and so on.

@@ -19,8 +19,22 @@ _CERTAIN = 3.0  # Monte Carlo errors, beyond which a number is off and no accide
 
 @dataclass(frozen=True, eq=False)
 class LaplaceDistance:
-    """Per natural parameter, with Monte Carlo errors: ``shift = (mean - Laplace's mean) / sd``, ``ratio = sd /
-    Laplace's sd``. ``total_variation`` is a bound, two Monte Carlo errors included; None where it was not measured.
+    """How far Laplace's approximation is from the posterior, measured with draws from the posterior.
+
+    All arrays have one number for each parameter.
+
+    Attributes
+    ----------
+    names : list of str
+        The parameters.
+    total_variation : float or None
+        An upper bound of the total variation distance, two Monte Carlo errors included; None if it was not measured.
+    shift, shift_error : arrays
+        The posterior mean minus the mean of the approximation, divided by the posterior standard deviation, and its
+        Monte Carlo error.
+    ratio, ratio_error : arrays
+        The posterior standard deviation divided by the standard deviation of the approximation, and its Monte Carlo
+        error.
     """
 
     names: list[str]
@@ -34,7 +48,7 @@ class LaplaceDistance:
     _BY_NAME = ("mean_shift", "mean_shift_error", "sd_ratio", "sd_ratio_error")
 
     def attributes(self) -> dict[str, Any]:
-        """As attributes of a data set: what is known by parameter is JSON, which every file format can hold."""
+        """Return the distance as a dict of attributes, which results contain. Numbers by parameter are JSON texts."""
         values = (self.shift, self.shift_error, self.ratio, self.ratio_error)
         found: dict[str, Any] = {
             self._PREFIX + key: json.dumps({n: float(f"{v:.4g}") for n, v in zip(self.names, by_name, strict=True)})
@@ -46,7 +60,7 @@ class LaplaceDistance:
 
     @classmethod
     def from_attributes(cls, attributes: Any) -> LaplaceDistance | None:
-        """What `attributes` gave; None where there is nothing of it."""
+        """Return the distance that `attributes` has written; None if the attributes have none."""
         if any(cls._PREFIX + key not in attributes for key in cls._BY_NAME):
             return None
         by_name = [json.loads(attributes[cls._PREFIX + key]) for key in cls._BY_NAME]
@@ -56,7 +70,10 @@ class LaplaceDistance:
 
     @property
     def off(self) -> list[str]:
-        """What is off beyond Monte Carlo error, the worst mean and the worst standard deviation, in sentences."""
+        """Return a list of sentences: which errors of the approximation are too large, beyond Monte Carlo error.
+
+        They name the parameter with the worst mean and the parameter with the worst standard deviation.
+        """
         said = []
         beyond = np.abs(self.shift) - _CERTAIN * self.shift_error
         if beyond.max() > WIDEST:
@@ -106,9 +123,9 @@ class LaplaceDistance:
         if len(self.names) > 1:
             low, high = f"{self.ratio.min():.2f}", f"{self.ratio.max():.2f}"
             spread = f"standard deviations are {low if low == high else f'{low} to {high}'} times Laplace's"
-            mean = f"furthest off is the mean of {self.names[j]}, by"
+            mean = f"the mean of {self.names[j]} differs most, by"
         else:
-            spread, mean = f"the standard deviation is {self.ratio[0]:.2f} times Laplace's", "the mean is off by"
+            spread, mean = f"the standard deviation is {self.ratio[0]:.2f} times Laplace's", "the mean differs by"
         return (
             f"{near}{mean} {abs(self.shift[j]):.2f} posterior standard deviations "
             f"(Monte Carlo error {self.shift_error[j]:.2f}); {spread}"

@@ -21,7 +21,7 @@ from ..process.whole_files import NO_FOLLOW, locked, remove_unfinished, replace_
 from .errors import CacheError
 from .records import Record, as_bytes, read
 
-COMPUTES = f"{DRAWS}/3"
+COMPUTES = f"{DRAWS}/4"
 """Of the version that computes: records of another one are thrown away. The second number counts changes here."""
 
 _HEADER, _RULES = "cache.json", "forgotten.json"

@@ -6,4 +6,4 @@ from ..errors import TunaMHError
 
 
 class CacheError(TunaMHError):
-    """A cache of `tunamh.open_rows` cannot be used. The message says why, and what to do."""
+    """tunamh cannot use the cache of `tunamh.open_rows`. The message says why, and what to do."""

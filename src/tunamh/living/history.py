@@ -52,6 +52,11 @@ def history(cache: Any, *, model: int | None = None) -> Any:
         ``rows`` and ``files``: the numbers of rows and files that the posterior uses. ``rows_read``: the number of rows
         that the update read. ``centre``: the date when the centre of the Taylor expansions was chosen. ``coefficient``,
         ``mean`` and ``sd``: see above.
+
+    Examples
+    --------
+    >>> table = tunamh.history("flights.tunamh")
+    >>> table[table["coefficient"] == "distance"]
     """
     import pandas as pd
 
@@ -100,6 +105,11 @@ def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> 
 
         ``attrs`` has the ``date`` of the update, the number of ``rows``, ``data`` (the fingerprint of the data, which
         the result of this run also has), and the conditions of `tunamh.forget`.
+
+    Examples
+    --------
+    >>> table = tunamh.audit("flights.tunamh")
+    >>> table[["file", "rows", "forgotten"]]
     """
     import pandas as pd
 
@@ -118,6 +128,8 @@ def audit(cache: Any, *, night: int | None = None, model: int | None = None) -> 
 def plot_history(cache: Any, *, coefficients: Any = None, model: int | None = None, axes: Any = None) -> Any:
     """Plot how the coefficients changed when rows were added: the means, with bands of two standard deviations.
 
+    The function needs matplotlib (``pip install "tunamh[plot]"``).
+
     Parameters
     ----------
     cache : str or path
@@ -132,7 +144,11 @@ def plot_history(cache: Any, *, coefficients: Any = None, model: int | None = No
 
     Returns
     -------
-    The array of axes.
+    array of matplotlib Axes
+
+    Examples
+    --------
+    >>> axes = tunamh.plot_history("flights.tunamh", coefficients=["distance"])
     """
     nights = journal_of(cache, model).nights
     known = list(dict.fromkeys(name for night in nights for name in night["names"]))

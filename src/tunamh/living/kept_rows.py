@@ -45,7 +45,7 @@ class KeptRows(GatheredRows):
     """
 
     serving, first_batch, growth = SERVING, 1, 1
-    audited = True
+    by_maps = False
 
     def __init__(
         self,
@@ -65,6 +65,7 @@ class KeptRows(GatheredRows):
         settings: dict[str, Any] = {"width": width, "n_rows": int(sum(lengths)), "memory": memory}
         self.pieces, self.more = pieces, more
         super().__init__(map, pack, column, weights, **settings)
+        self.audited = True
 
     def expect(self, chains: int) -> None:
         super().expect(chains)

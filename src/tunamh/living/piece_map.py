@@ -11,27 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._linear import Frame
-from ..compiled import helper
-from ..errors import BoundViolation, NonFiniteEnergy
+from ..errors import NonFiniteEnergy
 from ..rows.packing import ROW, Packing, packed_rows, weight_of
 from ..rows.servings import by_cumulated
 from ..rows.source import Rows, rows_at
-from ..targets.expansion.bounds import second_order
 from ..targets.expansion.kept import RowsAt
-from ..targets.expansion.one_predictor import RowSums
+from ..targets.expansion.one_pass import expanded_block
+from ..targets.expansion.one_predictor import Remainders, RowSums
 from ..targets.layouts import RUNGS
 from ..targets.observations.from_source import Blocks, Places
 from .records import Record
 
 ARRAYS = {"numbers": 1, "gradient": 1, "hessian": 2, "factors": 1, "thirds": 1, "rows": 2, "places": 1}
 """Of the record of a piece, and how many dimensions each has."""
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -47,6 +43,10 @@ class PieceMap:
     def at(self) -> RowsAt:
         return self.packing.fill.at  # type: ignore[attr-defined]
 
+    @property
+    def remainders(self) -> Remainders:
+        return self.packing.fill.remainders  # type: ignore[attr-defined]
+
     def __call__(self, given: Iterable[Rows], entries: int, seed: tuple[int, ...], names: list[str]) -> Record:
         rng, d = np.random.default_rng(seed), len(self.at.centre)
         of_rows = RowSums(np.ones(RUNGS + 1), 0.0, 0.0, np.zeros(d))
@@ -56,13 +56,11 @@ class PieceMap:
         for rows in given:
             block = self._checked(rows)
             weights = weight_of(block, self.packing.temper)
-            more = self.packing.fill.terms.expansion(block.X, self.at.centre, block.y, weights, self.frame)  # type: ignore[attr-defined]
-            energy, gradient, hessian = energy + more[0], gradient + more[1], hessian + more[2]
             numbers = np.empty((self.packing.columns, len(block.y)))  # features and responses are not asked for
-            of_rows = of_rows.joined(self.packing.fill(numbers.T, block))
-            columns = self.packing.fill.terms.columns(numbers.T, self.packing.y_column)  # type: ignore[attr-defined]
-            self._audit(block, weights, columns, rng)
-            c = columns.bound
+            more, said = expanded_block(self.remainders, numbers.T, block, self.frame, rng.standard_normal(d))
+            energy, gradient, hessian = energy + more[0], gradient + more[1], hessian + more[2]
+            of_rows = of_rows.joined(said)
+            c = self.remainders.terms.columns(numbers.T, self.packing.y_column).bound
             of_block = float(np.sum(c))
             total, squares = total + of_block, squares + float(np.dot(c, c))
             if of_block > 0:
@@ -95,50 +93,6 @@ class PieceMap:
             row = int(np.argmax(rows.weights < 0))
             raise ValueError(f"weights must not be negative, but row {rows.start + row} has {rows.weights[row]:g}.")
         return rows
-
-    def _audit(self, block: Rows, weights: np.ndarray, columns: Any, rng: np.random.Generator) -> None:
-        """Hold every row against its bound at two draws from the Gaussian, within the first radius."""
-        at, terms = self.at, self.packing.fill.terms  # type: ignore[attr-defined]
-        z = rng.standard_normal((2, len(at.centre)))
-        z *= np.minimum(1.0, at.ladder.radii[0] / np.maximum(np.linalg.norm(z, axis=1), 1e-300))[:, None]
-        before, after = block.X.matvecs(at.centre + z @ at.factor.T)
-        energies = [terms.energies(eta, block.y) for eta in (before, after)]
-        p, w = z[1] - z[0], z[1] + z[0]
-        distance = second_order(float(p @ p), float(w @ w), float(p @ w))
-        centre = columns.eta, columns.slope, columns.curvature
-        row, rise = _first_wrong((before, after), tuple(energies), centre, weights, columns.bound, distance)
-        if row < 0:
-            return
-        if not np.isfinite(rise):
-            row += block.start
-            raise NonFiniteEnergy(f"row {row} has an energy near the centre that is not finite.", row=row)
-        found, allowed = float(weights[row] * rise), float(columns.bound[row] * distance)
-        raise BoundViolation(
-            block.start + row, abs(found) / max(allowed, 1e-300), rise=found, bound=allowed, own_bounds=False
-        )
-
-
-@helper
-def _first_wrong(points, energies, centre, weights, c, distance):
-    """The first row whose remainder rises by more than its bound, rounding aside, and by how much; -1 if there is none.
-
-    ``points`` are the predictors at both points, ``energies`` the rows' energies there, and ``centre`` the predictors,
-    slopes and curvatures at the centre. A row whose rise is not finite comes before all others.
-    """
-    (before, after), (energy_before, energy_after) = points, energies
-    eta, slope, curvature = centre
-    first, by_how_much = -1, 0.0
-    for i in range(before.size):
-        rise = energy_after[i] - energy_before[i] - (after[i] - before[i]) * slope[i]
-        rise -= 0.5 * (after[i] - before[i]) * (after[i] + before[i] - 2.0 * eta[i]) * curvature[i]
-        if not np.isfinite(rise):
-            return i, rise
-        away = abs(before[i] - eta[i]) + abs(after[i] - eta[i])
-        size = abs(energy_before[i]) + abs(energy_after[i]) + 1.0 + away * (abs(slope[i]) + 1.0)
-        size += (1.0 + abs(eta[i])) * away * abs(curvature[i])
-        if first < 0 and weights[i] * abs(rise) > c[i] * distance + _ROUNDING * weights[i] * size:
-            first, by_how_much = i, rise
-    return first, by_how_much
 
 
 def _some(given: Rows, block: Rows, which: np.ndarray) -> Rows:

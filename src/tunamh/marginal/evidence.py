@@ -14,16 +14,27 @@ _ATTRIBUTE = "evidence"
 
 @dataclass(frozen=True)
 class Evidence:
-    """The log marginal likelihood of a model, ``log p(y)``, with its standard error.
+    """The log marginal likelihood ``log p(y)`` of a model, with its standard error: the result of `tunamh.evidence`.
 
-    ``log p(y) = log integral p(y | theta) p(theta) d theta``, with all constants. ``se`` is the Monte Carlo standard
-    error. There are two methods (docs/spec-evidence.md). In the first one, ``log p(y)`` is computed from the acceptance
-    probabilities of moves to a fixed point and of moves from this point (as in Chib and Jeliazkov 2001). There are
-    ``proposals`` moves to the point, and the same number of moves from it. The second one is bridge sampling (Meng and
-    Wong 1996), for models with group effects, and for models with unknown scales of a prior and few rows. It compares
-    ``proposals`` draws from the posterior with the same number of draws from an approximation. ``rows`` is the mean
-    number of rows that a move reads; a row that is read twice counts twice. ``acceptance`` has the mean acceptance
-    probability for each direction. ``data_rows`` is the number of rows of the data.
+    ``p(y) = integral p(y | theta) p(theta) d theta``, with all constants. There are two methods
+    (docs/spec-evidence.md). The first method uses moves that Metropolis-Hastings accepts or rejects: moves to a fixed
+    point, and moves from this point. It computes ``log p(y)`` from their acceptance probabilities (as in Chib and
+    Jeliazkov 2001). The second method is bridge sampling (Meng and Wong 1996). It compares draws from the posterior
+    with draws from an approximation. It is used for models with group effects, and for models with unknown scales of a
+    prior and few rows.
+
+    Attributes
+    ----------
+    log_evidence, se : float
+        ``log p(y)`` and its Monte Carlo standard error.
+    proposals : int
+        The number of moves in each of the two directions, or the number of draws from each of the two distributions.
+    rows : float
+        The mean number of rows that a move reads. A row that is read twice counts twice.
+    acceptance : pair of float
+        The mean acceptance probability in each of the two directions.
+    data_rows : int or None
+        The number of rows of the data.
     """
 
     log_evidence: float
@@ -46,7 +57,15 @@ class Evidence:
         )
 
     def bayes_factor(self, other: Evidence) -> tuple[float, float]:
-        """Return two numbers: the Bayes factor of this model against the model of ``other``, and its standard error."""
+        """Return the Bayes factor of this model against the model of ``other``, and its standard error: two numbers.
+
+        A Bayes factor above 1 supports this model. Both models must have the same data: if the numbers of rows differ,
+        the method raises ValueError.
+
+        Examples
+        --------
+        >>> factor, error = tunamh.evidence(first).bayes_factor(tunamh.evidence(second))
+        """
         if None not in (self.data_rows, other.data_rows) and self.data_rows != other.data_rows:
             raise ValueError(
                 f"one model has {self.data_rows:,} rows and the other {other.data_rows:,}: a Bayes factor compares "
@@ -57,12 +76,12 @@ class Evidence:
         return factor, factor * float(np.hypot(self.se, other.se))
 
     def add_to(self, result: Any) -> None:
-        """Store the evidence in the attributes of ``result``, so that `tunamh.compare` can use it."""
+        """Store the evidence in ``result`` (a DataTree), so that `tunamh.compare` can use it."""
         result["posterior"].attrs[_ATTRIBUTE] = json.dumps(asdict(self))
 
     @classmethod
     def of_result(cls, result: Any) -> Evidence | None:
-        """Return the evidence that `add_to` has stored in a result; None if there is none."""
+        """Return the evidence that is stored in ``result`` (a DataTree); None if there is none."""
         text = result["posterior"].attrs.get(_ATTRIBUTE)
         if text is None:
             return None

@@ -1,4 +1,4 @@
-"""Predictions from results: of new rows, and of the rows that a model was fitted to."""
+"""Predictions for new rows, simulated responses, leave-one-out cross-validation, and prior predictions."""
 
 from ..formula.prior_summary import prior_summary
 from .comparison import compare

@@ -11,7 +11,7 @@ from .._arguments import explained, shown, whole_number
 from ..errors import NotApplicable
 from ..marginal.evidence import Evidence, posterior_probabilities
 from ..targets.families.base import Responses
-from .fitted import Fitted
+from .fitted import Fitted, kept_responses
 from .left_out import LeftOut, left_out
 from .reliability import good_k
 from .stacking import stacking_weights
@@ -65,6 +65,10 @@ def compare(
     ------
     NotApplicable
         For the same reasons as in `tunamh.loo`, or if the models have different responses or weights.
+
+    Examples
+    --------
+    >>> tunamh.compare({"poisson": first, "negative binomial": second}, table, rng=1)
     """
     if not isinstance(results, dict) or len(results) < 2:
         raise TypeError(
@@ -100,7 +104,7 @@ def refuse_different_responses(fits: Mapping[str, Fitted]) -> None:
 
 def refuse_different_values(results: Mapping[str, Any]) -> None:
     """Of the responses that results keep (up to 10,000 rows, the same ones where the numbers of rows are)."""
-    kept = {name: _kept_responses(one) for name, one in results.items()}
+    kept = {name: kept_responses(one) for name, one in results.items()}
     first, *others = [name for name, one in kept.items() if one is not None] or [""]
     for name in others:
         here, there = kept[first], kept[name]
@@ -111,13 +115,6 @@ def refuse_different_values(results: Mapping[str, Any]) -> None:
                 f"the models {first!r} and {name!r} were fitted to different responses: row {row} has "
                 f"{here.sel(row=row).item():g} and {there.sel(row=row).item():g}. Fit both to the same data."
             )
-
-
-def _kept_responses(result: Any) -> Any:
-    """None of classes, whose numbers are those of names."""
-    found = result["observed_data"].data_vars if "observed_data" in result.children else {}
-    variables = [one for one in found.values() if "classes" not in one.attrs and one.dtype.kind in "fiu"]
-    return variables[0] if len(variables) == 1 and variables[0].dims == ("row",) else None
 
 
 def _response_of(fitted: Fitted) -> str:

@@ -14,10 +14,18 @@ _SHOWN = 5
 
 @dataclass(repr=False)
 class LooEstimate(ELPDData):
-    """The estimate of `tunamh.loo`.
+    """The result of `tunamh.loo`: the expected log predictive density (elpd) and its standard error.
 
-    ``numbers``, ``pointwise`` and ``pointwise_k`` are of the rows that were left out: their numbers in the data, log
-    predictive densities and Pareto k.
+    It has the fields of ArviZ's ``ELPDData``, and those below.
+
+    Attributes
+    ----------
+    numbers : array
+        The numbers of the rows that were left out, one at a time.
+    pointwise, pointwise_k : arrays
+        The log predictive density and the Pareto k of each of these rows.
+    own_family : bool
+        True if the family is your own; then the densities may lack constants.
     """
 
     numbers: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -28,23 +36,23 @@ class LooEstimate(ELPDData):
 
     @property
     def n_rows(self) -> int:
-        """The number of rows of the data."""
+        """Return the number of rows of the data."""
         return int(self.n_data_points)
 
     @property
     def rows(self) -> int:
-        """The number of rows that were left out one at a time."""
+        """Return how many rows were left out, one at a time."""
         return len(self.pointwise)
 
     @property
     def large_k(self) -> np.ndarray:
-        """The numbers of the rows whose Pareto k is too large, the largest first."""
+        """Return the numbers of the rows whose Pareto k is too large, the row with the largest first."""
         bad = np.flatnonzero(self.pointwise_k > self.good_k)
         return self.numbers[bad[np.argsort(-self.pointwise_k[bad])]]
 
     @property
     def bad(self) -> int:
-        """How many rows have a Pareto k that is too large."""
+        """Return how many rows have a Pareto k that is too large."""
         return len(self.large_k)
 
     def __str__(self) -> str:

@@ -65,6 +65,13 @@ class Groups:
     related: bool = False  # levels have a known covariance
 
 
+def kept_responses(result: Any) -> Any:
+    """By the number of the row; None of classes, whose numbers are those of names."""
+    found = result["observed_data"].data_vars if "observed_data" in getattr(result, "children", ()) else {}
+    variables = [one for one in found.values() if "classes" not in one.attrs and one.dtype.kind in "fiu"]
+    return variables[0] if len(variables) == 1 and variables[0].dims == ("row",) else None
+
+
 @dataclass(frozen=True)
 class Fitted:
     """Draws, one behind the other whatever chain they are from, and the description of the model."""
@@ -74,6 +81,8 @@ class Fitted:
     picked: np.ndarray
     user_family: Any = None
     """A family of the user's own, of which results have nothing but the text."""
+    kept: Any = None
+    """Responses that the result keeps (`kept_responses`)."""
 
     @classmethod
     def open(cls, tree: Any, draws: int | None, family: Any = None, *, by_chain: bool = False) -> Fitted:
@@ -96,10 +105,8 @@ class Fitted:
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
             opened = " Open a file by xarray.open_datatree, the folder of a stored run by tunamh.read_store."
             raise NotApplicable(
-                "prediction needs the result of tunamh.sample for a regression: draws, and what the model is (the "
-                f"attribute 'model' of the group 'posterior'), got {shown(tree)}."
-                + opened
-                * isinstance(tree, str | PathLike)
+                "prediction needs the result of tunamh.sample for a regression (with draws, and with the attribute "
+                f"'model' of the group 'posterior'), got {shown(tree)}." + opened * isinstance(tree, str | PathLike)
             ) from None
         total = posterior.sizes["chain"] * posterior.sizes["draw"]
         wanted = min(total, MOST_DRAWS if draws is None else draws)
@@ -109,7 +116,7 @@ class Fitted:
             picked = (each * np.arange(chains)[:, None] + own).ravel()
         else:
             picked = _spread(total, wanted)
-        return cls(posterior, about, picked, _checked_family(family, about["family"]))
+        return cls(posterior, about, picked, _checked_family(family, about["family"]), kept_responses(tree))
 
     @cached_property
     def data_rows(self) -> int | None:

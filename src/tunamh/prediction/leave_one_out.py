@@ -64,6 +64,11 @@ def loo(
     If a row is in a group with up to 10 rows, the effects of this group in the predictor of the formula (not in
     ``predictors=``) are integrated out, given the other rows of the group (Merkle, Furr and Rabe-Hesketh 2019). For
     this, the data are read a second time if they have more than ``rows`` rows.
+
+    Examples
+    --------
+    >>> estimate = tunamh.loo(posterior, flights, rng=1)
+    >>> estimate.elpd, estimate.se
     """
     fitted = Fitted.open(posterior, draws, family, by_chain=True)
     size = whole_number("rows", rows, 1)

@@ -24,7 +24,10 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..formula.model import FormulaModel
+from ..formula.syntax import Name
 from ..process.stages import announce
+from ..tables.columns import Numbers
+from ..tables.frames import Frame
 from .exact_rows import exact_rows
 from .fitted import Fitted
 from .group_rows import Sample
@@ -118,6 +121,8 @@ def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Ge
             kept.add(values[: len(surrogates)])
     frame, numbers, places = sample.taken()
     _refuse_other_rows(fits, sample.offered)
+    for fitted in fits.values():
+        _refuse_other_responses(fitted, frame, numbers)
     taken = Sample(frame, places, sample.offered, data, names)
     exact = [exact_rows(fitted, taken) for fitted in fits.values()]
     order = np.argsort(places)
@@ -159,6 +164,26 @@ def _refuse_other_rows(fits: Mapping[str, Fitted], n_rows: int) -> None:
                 f"{model} was fitted to {fitted.data_rows:,} rows, and these data have {n_rows:,} without missing "
                 f"values in the columns that are needed: give the data of the fit.{same * (len(fits) > 1)}"
             )
+
+
+def _refuse_other_responses(fitted: Fitted, frame: Frame, numbers: np.ndarray) -> None:
+    """Responses of the sampled rows against those that the result keeps, where the response is a column of numbers."""
+    assert fitted.formula is not None
+    response = fitted.formula.response.node
+    if fitted.kept is None or not isinstance(response, Name) or response.name != fitted.kept.name:
+        return
+    column = frame.columns[response.name]
+    if not isinstance(column, Numbers):
+        return
+    rows, here, there = np.intersect1d(numbers, fitted.kept["row"].values, return_indices=True)
+    now, then = column.values[here], fitted.kept.values[there]
+    other = np.flatnonzero(~np.isclose(now, then, rtol=1e-6, atol=0.0))
+    if len(other):
+        k = other[0]
+        raise NotApplicable(
+            f"the model was fitted to other values of {response}: row {rows[k]:,} has {now[k]:g} in these data, and "
+            f"had {then[k]:g} in the fit. Pass the data of the fit, with the same rows in the same order."
+        )
 
 
 class _Sums:

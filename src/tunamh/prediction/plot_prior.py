@@ -44,7 +44,9 @@ def plot_prior_predictive(tree: Any, *, ax: Any = None) -> Any:
         drawn = np.asarray(tree["prior_predictive"][name].values)
         seen = np.asarray(tree["observed_data"][name].values)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise TypeError(f"this draws what tunamh.prior_predictive(model, data) returned, got {shown(tree)}.") from None
+        raise TypeError(
+            f"plot_prior_predictive needs the result of tunamh.prior_predictive(model, data), got {shown(tree)}."
+        ) from None
     drawn = np.clip(drawn.reshape(-1, drawn.shape[-1]), -_LARGEST, _LARGEST)
     values = np.unique(seen)
     if len(values) <= _MOST_CLASSES and np.isin(drawn, values).all():

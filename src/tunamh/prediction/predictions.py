@@ -91,6 +91,11 @@ def predict(
         row. With ``quantiles=None`` the result is a DataArray of draws (sample, row). For simulated classes there are
         no ``mean`` and ``sd``: ``mode`` is the most frequent class, and there are quantiles only for ordered classes
         (`Ordinal`).
+
+    Examples
+    --------
+    >>> tunamh.predict(posterior, new_flights).to_dataframe()
+    >>> tunamh.predict(posterior, new_flights, kind="response", rng=1)
     """
     for name, value, known in (
         ("kind", kind, _KINDS),
@@ -173,7 +178,7 @@ class Predictor:
                     f"{group.name} has the level{'s' * (len(unknown) > 1)} "
                     f"{listed([repr(one) for one in unknown])}, which the data of the fit did not have: set ",
                     self._way_out,
-                    " (no effect) or 'draw' (a new group's).",
+                    " (its effect is zero) or 'draw' (its effect is drawn from the distribution of the groups).",
                 )
             )
         n, q = len(self.fitted.picked), len(group.columns)

@@ -60,6 +60,12 @@ def prior_predictive(model: Any, data: Any, *, draws: int = 500, rows: int = 100
     -----
     For censored times, the simulated responses are the times without censoring. For priors with unknown scales
     (`priors.Horseshoe`, curves) the scales are also drawn, but not returned. `plot_prior_predictive` draws the picture.
+
+    Examples
+    --------
+    >>> model = tunamh.regression("delay ~ distance", flights)
+    >>> tree = tunamh.prior_predictive(model, flights, rng=1)
+    >>> tunamh.plot_prior_predictive(tree)
     """
     import xarray
 

@@ -63,6 +63,11 @@ def replicate(
         because ArviZ can draw only numbers; the attribute ``classes`` of the variable has the names. The coordinate
         ``row`` has the row numbers of the subsample in the data. The attribute ``rows`` says how many rows the
         subsample and the data have.
+
+    Examples
+    --------
+    >>> tree = tunamh.replicate(posterior, flights, rows=500, rng=1, extend=True)
+    >>> arviz_plots.plot_ppc_dist(tree)
     """
     extend = flag("extend", extend)
     fitted = Fitted.open(posterior, draws, family, by_chain=True)

@@ -1,12 +1,21 @@
-"""Priors. Every step evaluates the whole prior, because this is cheap; minibatches are only for the likelihood.
+"""Priors of coefficients, and priors of positive parameters such as scales.
+
+Priors of coefficients, for ``prior=``::
 
     Flat()   Normal(mean=, scale=)   Normal(mean=, covariance=)   StudentT(df=, mean=, scale=)   Cauchy(mean=, scale=)
-    Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)
-    Ridge(scale)   RandomWalk(scale, start), for log hazards
+    Laplace(mean=, scale=)   Logistic(mean=, scale=)   Horseshoe(scale)   Grouped(groups, scale)   Ridge(scale)
     ByName({"age": Flat()}, others=Normal(scale=2.5))   UserPrior(log_prior, gradient, hessian)
+    RandomWalk(scale, start), for log hazards
 
-`tunamh.priors.default` has the rule for the default prior of formulas and estimators. To add a prior to the library,
-write one file with a subclass of `tunamh.priors.potential.Prior`, and import it in this module.
+Priors of positive parameters, for example ``Gaussian(scale=HalfNormal(2))``::
+
+    HalfNormal(scale)   HalfStudentT(df, scale)   HalfCauchy(scale)   Exponential(mean)   Gamma(shape, scale)
+    InverseGamma(shape, scale)   LogNormal(mean, scale)   Uniform(low, high)   FlatPositive()
+    OnVariance(prior)   OnPrecision(prior)
+
+`tunamh.priors.default` has the rule for the default prior of formulas and estimators. Every step of a chain evaluates
+the whole prior, because this is cheap. To add a prior to the library, write one file with a subclass of
+`tunamh.priors.potential.Prior`, and import it in this module.
 """
 
 from .by_name import ByName as ByName

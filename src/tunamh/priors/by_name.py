@@ -19,9 +19,7 @@ from .registry import independent_names
 
 @dataclass(frozen=True)
 class ByName(Prior):
-    """A different prior for each coefficient.
-
-    Example: ``ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))``.
+    """A prior for each coefficient, by the name of its column.
 
     Parameters
     ----------
@@ -33,6 +31,10 @@ class ByName(Prior):
         then the priors in ``priors`` must be `Flat` or `Normal`. Without ``others`` you must name every column.
     columns : tuple of str, optional
         The names of all columns. tunamh sets them when it makes a regression.
+
+    Examples
+    --------
+    >>> ByName({"intercept": Cauchy(scale=10), "age": Flat()}, others=Normal(scale=2.5))
     """
 
     priors: Mapping[str, IndependentPrior]
@@ -83,6 +85,6 @@ def _for_one(prior: IndependentPrior, where: str) -> IndependentPrior:
     for name, value in prior.by_column().items():
         if isinstance(value, tuple | dict):
             raise ValueError(
-                f"{name} of the prior {where} must be one number, since it serves one coefficient at a time."
+                f"{name} of the prior {where} must be one number, because this prior is for one coefficient."
             )
     return prior

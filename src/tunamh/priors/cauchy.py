@@ -12,7 +12,7 @@ from .laws import STUDENT_T
 class Cauchy(LocatedPrior):
     """Independent Cauchy priors with centre ``mean_j`` and scale ``scale_j`` for coefficient ``j``.
 
-    It is the Student-t prior with one degree of freedom.
+    The Cauchy prior is the Student-t prior with one degree of freedom.
 
     Parameters
     ----------

@@ -15,9 +15,10 @@ from .user import UserPrior
 
 
 def as_prior(prior: Any, names: Sequence[str]) -> Prior:
-    """Convert ``prior`` to a prior object: None to a flat prior, a compiled function to a `UserPrior`.
+    """Return ``prior`` as a prior object.
 
-    ``names`` are the names of the columns; numbers that the user has given by name are put in their order.
+    None becomes a flat prior, and a compiled function becomes a `UserPrior`. If the prior has numbers by column name,
+    they are put in the order of ``names``. Raises TypeError for anything else that is not a prior.
     """
     if prior is None:
         return Flat()

@@ -1,23 +1,26 @@
-"""The default prior of coefficients: one rule, for formulas and estimators. `GLM` is flat unless told.
+"""The default prior of coefficients, for formulas and estimators. (The default prior of `tunamh.GLM` is flat.)
 
     coefficient of column j    Normal(0, 2.5 u / s_j)
     intercept                  Normal(m, sqrt((10 u)^2 + sum_j (2.5 u / s_j)^2 mean_j^2))
 
-``s_j`` is the standard deviation of a column or, where it has two values, their distance: a level of a factor, however
-rare, has ``s_j = 1``. So a change of a column by its standard deviation moves the predictor by a few units at most,
-before the data are seen (Gelman et al., 2008; as in rstanarm and Bambi).
+The first number of ``Normal`` is the mean, the second the standard deviation. ``mean_j`` is the mean of column ``j``,
+and ``s_j`` is its standard deviation. If the column has only two values, ``s_j`` is their distance; so every level of a
+factor has ``s_j = 1``. With this prior, a change of a column by its standard deviation changes the linear predictor
+only by a few units (Gelman et al. 2008; rstanarm and Bambi have similar priors).
 
-``u`` and ``m`` are unit and centre of the linear predictor, from the responses alone (`BaseFamily.location`): standard
-deviation and mean of real responses, or of their logarithms where these are regressed; 1 and the logarithm of the mean
-behind a log link; 1 and 0 behind the others. A user's own family that does not say what its responses are has the unit
-1 and a flat intercept.
+``u`` is a typical size of the linear predictor, and ``m`` is a typical value. Both are computed from the responses
+(`BaseFamily.location`). For real responses they are the standard deviation and the mean, or those of the logarithms if
+the family models the logarithm. For a log link, ``u = 1``, and ``m`` is the logarithm of the mean. For other links,
+``u = 1`` and ``m = 0``. If your own family does not define the type of its responses, ``u = 1``, and the
+intercept has a flat prior.
 
-Without an intercept the columns must explain the centre, too: ``sqrt(u^2 + m^2)`` takes the place of ``u``. For real
-responses this is their root mean square.
+Without an intercept, the columns must explain the typical value, too. Then ``sqrt(u^2 + m^2)`` replaces ``u``. For real
+responses this is the root mean square.
 
-The intercept is the predictor where all columns are zero, which may be far from all rows: the sum is what the
-coefficients' priors say of it there. Columns of zeros and ones, and levels, hardly add to it and are left out of it.
-Numbers are rounded to three digits, in which a prior is to be read.
+The intercept is the linear predictor of a row in which all columns are zero, and this row may be far from all data.
+The sum in the formula is the variance that the priors of the coefficients give to the difference between that row and
+the mean row. Columns of zeros and ones, and levels, are left out of the sum, because they hardly change it. Numbers are
+rounded to three digits, so that a prior is easy to read.
 """
 
 from __future__ import annotations

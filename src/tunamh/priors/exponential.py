@@ -13,7 +13,10 @@ from .positive import SCALES, PositivePrior, limited, one_law
 class Exponential(PositivePrior):
     """Exponential prior of a positive parameter: density proportional to ``exp(-x / mean)``, ``x > 0``.
 
-    ``mean`` is the mean of the prior, that is, 1 divided by the rate.
+    Parameters
+    ----------
+    mean : float
+        The mean of the prior: 1 divided by the rate.
     """
 
     mean: float

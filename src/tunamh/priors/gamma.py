@@ -13,7 +13,12 @@ from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 class Gamma(PositivePrior):
     """Gamma prior of a positive parameter: density proportional to ``x^(shape - 1) exp(-x / scale)``, ``x > 0``.
 
-    The mean is ``shape * scale``; ``scale`` is 1 divided by the rate.
+    The mean is ``shape * scale``.
+
+    Parameters
+    ----------
+    shape, scale : float
+        The shape and the scale of the gamma distribution. The scale is 1 divided by the rate.
     """
 
     shape: float

@@ -14,6 +14,11 @@ class HalfCauchy(PositivePrior):
     """Half-Cauchy prior of a positive parameter: density proportional to ``1 / (1 + (x / scale)^2)``, ``x > 0``.
 
     It is the half-Student-t prior with one degree of freedom.
+
+    Parameters
+    ----------
+    scale : float
+        The median of the prior.
     """
 
     scale: float

@@ -14,6 +14,15 @@ class HalfNormal(PositivePrior):
     """Half-normal prior of a positive parameter: density proportional to ``exp(-x^2 / (2 scale^2))``, ``x > 0``.
 
     It is a normal distribution with mean 0 and standard deviation ``scale``, limited to ``x > 0``.
+
+    Parameters
+    ----------
+    scale : float
+        The standard deviation of this normal distribution. 95 % of the prior probability is below ``1.96 scale``.
+
+    Examples
+    --------
+    >>> tunamh.Gaussian(scale=tunamh.HalfNormal(2.5))
     """
 
     scale: float

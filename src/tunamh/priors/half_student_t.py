@@ -13,7 +13,14 @@ from .positive import SCALES, SHAPES, PositivePrior, limited, one_law
 class HalfStudentT(PositivePrior):
     """Half-Student-t prior of a positive parameter: a Student-t distribution with centre 0, limited to ``x > 0``.
 
-    ``df`` are the degrees of freedom. The density is proportional to ``(1 + x^2 / (df scale^2))^(-(df + 1) / 2)``.
+    The density is proportional to ``(1 + x^2 / (df scale^2))^(-(df + 1) / 2)``.
+
+    Parameters
+    ----------
+    df : float
+        The degrees of freedom. With a small number, large values are more probable.
+    scale : float
+        The scale of the Student-t distribution.
     """
 
     df: float

@@ -20,7 +20,7 @@ class IndependentPrior(Prior):
 
     @abstractmethod
     def laws(self, dim: int) -> Laws:
-        """Return the priors of ``dim`` coefficients as four arrays of length ``dim``.
+        """Return the priors of ``dim`` coefficients in the form that compiled code reads: four arrays (dim,).
 
         The arrays are the kind of distribution (as a number), the mean, the scale and the degrees of freedom.
         """

@@ -15,6 +15,11 @@ class InverseGamma(PositivePrior):
 
     The density is proportional to ``x^(-shape - 1) exp(-scale / x)`` for ``x > 0``. So ``1 / x`` has a gamma
     distribution.
+
+    Parameters
+    ----------
+    shape, scale : float
+        The shape and the scale of the inverse gamma distribution. The mean is ``scale / (shape - 1)`` if ``shape > 1``.
     """
 
     shape: float

@@ -10,9 +10,9 @@ from .laws import LAPLACE
 
 @dataclass(frozen=True, kw_only=True)
 class Laplace(LocatedPrior):
-    """Independent Laplace (double exponential) priors with centre ``mean_j`` and scale ``scale_j``.
+    """Independent Laplace (double exponential) priors: density proportional to ``exp(-|theta_j - mean_j| / scale_j)``.
 
-    The density of coefficient ``j`` is proportional to ``exp(-|theta_j - mean_j| / scale_j)``.
+    ``theta_j`` is the coefficient of column ``j``.
 
     Parameters
     ----------

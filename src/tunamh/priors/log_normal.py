@@ -11,9 +11,12 @@ from .positive import PositivePrior, limited, one_law
 
 @dataclass(frozen=True)
 class LogNormal(PositivePrior):
-    """Log-normal prior of a positive parameter.
+    """Log-normal prior of a positive parameter ``x``: ``log x`` has a normal distribution.
 
-    ``log x`` is normal with mean ``mean`` and standard deviation ``scale``.
+    Parameters
+    ----------
+    mean, scale : float
+        The mean and the standard deviation of ``log x``. The median of ``x`` is ``exp(mean)``.
     """
 
     mean: float

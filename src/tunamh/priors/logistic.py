@@ -12,7 +12,7 @@ from .laws import LOGISTIC
 class Logistic(LocatedPrior):
     """Independent logistic priors with centre ``mean_j`` and scale ``scale_j`` for coefficient ``j``.
 
-    Their tails are exponential, like those of the Laplace prior, but the density is smooth at the mean.
+    The tails of the density are exponential, as in the Laplace prior, but the density is smooth at its centre.
 
     Parameters
     ----------

@@ -282,8 +282,8 @@ class MixturePrior(Prior):
         """Return the compiled function that draws new scales for ``dim`` coefficients, and the numbers that it needs.
 
         The result is a tuple of six entries: the function; a dict of its fixed numbers; a number that says how these
-        are arranged in memory; the group of each coefficient; the initial values of the squared scales; the names of
-        the scales in results. ``names`` are the names of the columns.
+        numbers are arranged in memory; the group of each coefficient; the initial values of the squared scales; the
+        names of the scales in results. ``names`` are the names of the columns.
         """
 
     def in_order(self, names: Sequence[str]) -> Prior:
@@ -294,9 +294,10 @@ class MixturePrior(Prior):
         return self.bind_beside(Laws(*(np.zeros(dim) for _ in range(4))), np.ones(dim, bool), names)
 
     def bind_beside(self, others: Laws, mixed: np.ndarray, names: Sequence[str]) -> ReadyPrior:
-        """Return this prior, bound to those coefficients for which the mask ``mixed`` is True.
+        """Return the prior in the form that compiled code reads, for some of the coefficients of a target.
 
-        The other coefficients have the flat or normal priors ``others``. ``names`` are the names of all coefficients.
+        ``mixed`` is a mask: True for the coefficients with this prior. The other coefficients have the flat or normal
+        priors ``others``. ``names`` are the names of all coefficients.
         """
         d = len(mixed)
         draw_scales, numbers, arrangement, groups, start, variables = self.kernel(d, names)
@@ -315,11 +316,12 @@ class MixturePrior(Prior):
         return ReadyMixture(plain.log_prior, plain.hyper, plain.mean, plain.precision, plain.flat, plain.laws, mixture)
 
     def centre(self, dim: int) -> np.ndarray:
+        """Return the prior means of ``dim`` coefficients, an array (dim,) of zeros."""
         return np.zeros(dim)
 
     @abstractmethod
     def width(self, dim: int) -> np.ndarray:
-        """Return a rough prior standard deviation for each of ``dim`` coefficients. The search for a mode uses it."""
+        """Return a rough prior standard deviation of each coefficient, an array (dim,), for the search for a mode."""
 
 
 _WIDE = 10.0  # times the scale, so that the search for a centre is led by the data
@@ -329,11 +331,12 @@ _WIDE = 10.0  # times the scale, so that the search for a centre is led by the d
 class Horseshoe(MixturePrior):
     """The horseshoe prior ``beta_j ~ N(0, (local_j global)^2)`` with unknown scales.
 
-    ``local_j`` is half-Cauchy(1) and ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero,
-    but not the few large ones (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer coefficients are
-    large. Give coefficients that should not be shrunk another prior: ``ByName({"intercept": Flat()},
-    others=Horseshoe(0.1))``. Successive draws of the scales are more correlated than successive draws of the
-    coefficients: use ``thin=10`` if you need the scales.
+    ``beta_j`` is the coefficient of column ``j``. The prior of ``local_j`` is half-Cauchy(1), and the prior of
+    ``global`` is half-Cauchy(``scale``). The prior shrinks most coefficients to zero, but not the few large ones
+    (Carvalho, Polson and Scott 2010). With a smaller ``scale``, fewer coefficients are large.
+
+    If a coefficient should not shrink, give it another prior: ``ByName({"intercept": Flat()}, others=Horseshoe(0.1))``.
+    Successive draws of the scales are strongly correlated: use ``thin=10`` in `sample` if you need the scales.
 
     Parameters
     ----------
@@ -409,6 +412,8 @@ def refuse_other_scales(name: str, scale: Any) -> None:
 class Grouped(MixturePrior):
     """Normal priors with one unknown scale for each group of coefficients: ``beta_j ~ N(0, scale_g^2)``.
 
+    ``beta_j`` is the coefficient of column ``j``, and ``scale_g`` is the scale of its group.
+
     Parameters
     ----------
     groups : optional
@@ -447,9 +452,9 @@ class Grouped(MixturePrior):
 class Ridge(MixturePrior):
     """Normal priors with one unknown scale, ``beta_j ~ N(0, scale^2)``: ridge regression with an estimated penalty.
 
-    All coefficients have the same scale, so the columns should have about the same standard deviation: use
-    ``standardize(x)`` in a formula. The intercept of a formula keeps its own prior. If a coefficient should not shrink,
-    give it another prior: ``ByName({"intercept": Flat()}, others=Ridge())``.
+    ``beta_j`` is the coefficient of column ``j``. All coefficients have the same scale, so the columns should have
+    about the same standard deviation: use ``standardize(x)`` in a formula. The intercept of a formula keeps its own
+    prior. If a coefficient should not shrink, give it another prior: ``ByName({"intercept": Flat()}, others=Ridge())``.
 
     Parameters
     ----------
@@ -457,6 +462,10 @@ class Ridge(MixturePrior):
         The prior of the scale. Default: half-Student-t with 3 degrees of freedom and scale 2.5.
     columns : tuple of str, optional
         The names of the columns. tunamh sets them when it makes a regression.
+
+    Examples
+    --------
+    >>> tunamh.regression("y ~ standardize(a) + standardize(b)", table, prior=Ridge())
     """
 
     scale: PositivePrior = _HALF_STUDENT

@@ -20,6 +20,8 @@ from .potential import Prior, ReadyPrior
 class Normal(LocatedPrior):
     """Independent normal priors ``theta_j ~ N(mean_j, scale_j^2)``, or ``theta ~ N(mean, covariance)``.
 
+    ``theta_j`` is the coefficient of column ``j``.
+
     Parameters
     ----------
     mean, scale : float, list, dict or pandas Series
@@ -28,6 +30,11 @@ class Normal(LocatedPrior):
     covariance : matrix, optional
         The covariance matrix of the coefficients, instead of ``scale``: an array in the order of the columns, or a
         pandas table or a dict of dicts with the names of the columns.
+
+    Examples
+    --------
+    >>> tunamh.Normal(scale=2.5)
+    >>> tunamh.Normal(mean={"age": 0, "dose": 1}, scale={"age": 1, "dose": 5})
     """
 
     covariance: Any = None

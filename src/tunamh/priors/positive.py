@@ -26,13 +26,14 @@ class FamilyLike(Protocol):
 
 
 class PositivePrior(ShellWord):
-    """Base class of the priors of one positive parameter, such as a scale."""
+    """Base class of the priors of one positive parameter, such as a scale or a shape."""
 
     @abstractmethod
     def law(self) -> Laws:
-        """Return the prior as compiled code reads it: four arrays of length 1.
+        """Return the prior in the form that compiled code reads: four arrays of length 1.
 
-        The arrays are the kind of distribution (as a number), the mean, the scale and the degrees of freedom.
+        The first array has the kind of distribution, as a number. The other three have the numbers of the distribution,
+        such as its mean, its scale and its degrees of freedom.
         """
 
     vanishes_at_zero: bool = False
@@ -42,7 +43,10 @@ class PositivePrior(ShellWord):
     """Whether the density falls faster than any power of the parameter, as the parameter goes to infinity."""
 
     def inside(self, value: float) -> float:
-        """Return ``value`` or, if the prior density is zero there, a number near it where the density is positive."""
+        """Return a number near ``value`` at which the prior density is positive.
+
+        If the density is positive at ``value``, this is ``value`` itself.
+        """
         return value
 
 

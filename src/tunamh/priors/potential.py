@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 
 class PriorExpansion(NamedTuple):
-    """The energy ``V = -log prior`` at a point, with its gradient and Hessian.
+    """The energy ``V = -log prior`` at a point, with its gradient (d,) and its Hessian (d, d).
 
-    If ``V`` has a kink, as for a Laplace prior, a smooth function replaces ``V``, and the three are computed from it.
+    If ``V`` has a kink, as for a Laplace prior, a smooth function replaces ``V``. All three fields are then those of
+    the smooth function.
     """
 
     energy: float
@@ -33,12 +34,23 @@ class PriorExpansion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ReadyPrior(ABC):
-    """A prior that is bound to a target of known dimension.
+    """A prior that is bound to a target with d parameters.
 
-    ``log_prior`` is the compiled log density and ``hyper`` has its fixed numbers. ``mean`` is the centre of the prior
-    in each coordinate, and ``precision`` is its approximate precision there. Both are used only for initial guesses. A
-    precision of zero says that the prior is flat in this coordinate, or that its precision is unknown. ``flat`` marks
-    the coordinates with a flat prior. In the methods, ``V = -log prior`` is the energy of the prior.
+    In the methods, ``V = -log prior`` is the energy of the prior.
+
+    Parameters
+    ----------
+    log_prior : Part
+        The compiled log density, in the role `LogPrior`.
+    hyper : array
+        The fixed numbers of ``log_prior``.
+    mean : (d,)
+        The centre of the prior for each parameter. It is used only for initial guesses.
+    precision : (d,)
+        The approximate precision of the prior at its centre, also only for initial guesses. Zero: the prior of this
+        parameter is flat, or its precision is unknown.
+    flat : (d,)
+        True for each parameter with a flat prior.
     """
 
     log_prior: Part
@@ -52,96 +64,101 @@ class ReadyPrior(ABC):
 
     @property
     def mixture(self) -> Mixture | None:
-        """Return a description of the unknown scales of the prior; None if it has none.
+        """Return what is needed to draw the unknown scales of the prior; None if the prior has no unknown scales.
 
-        Given the scales, the coefficients are normal. tunamh samples the scales as well as the coefficients.
+        Given the scales, the coefficients are normal. tunamh draws the scales as well as the coefficients. The result
+        is a `tunamh.priors.mixtures.Mixture`: a compiled function that draws new scales, the numbers that it needs, the
+        initial values of the squared scales, and the names of the scales in results.
         """
         return None
 
     @property
     def proper(self) -> bool:
-        """Return True if no coordinate has a flat prior. Then the posterior is proper for any data.
+        """Return True if no parameter has a flat prior. Then the posterior is proper for any data.
 
-        For a prior that is your own function the result is always True: tunamh cannot check whether it is proper.
+        If the prior is your own function, the result is always True: tunamh cannot check whether it is proper.
         """
         return not self.flat.any()
 
     @property
     def heavy(self) -> np.ndarray:
-        """Return a boolean for each coordinate: does its prior have heavy tails, as a Cauchy prior has?
+        """Return a boolean array (d,): True for each parameter whose prior has heavy tails, such as a Cauchy prior.
 
-        If the data say little about a coordinate with heavy tails, chains rarely reach its tails.
+        If the data say little about such a parameter, a chain rarely visits the tails.
         """
         return np.zeros_like(self.flat)
 
     @property
     @abstractmethod
     def gaussian(self) -> bool:
-        """Return True if the log prior equals its quadratic expansion, that is, if the prior is normal or flat."""
+        """Return True if the prior is normal or flat. Then its quadratic expansion is exact."""
 
     @property
     def tails(self) -> float:
-        """Return a number from 0 to 1: 0 if the prior is normal, larger if it can make the posterior less normal."""
+        """Return a number from 0 to 1: how much the prior can make the posterior differ from a normal distribution.
+
+        It is 0 if the prior is normal or flat.
+        """
         return 0.0 if self.gaussian else 0.3
 
     @abstractmethod
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
-        """Return the energy ``V = -log prior``, its gradient and its Hessian at ``theta``.
+        """Return the energy ``V = -log prior`` at ``theta``, its gradient and its Hessian.
 
-        ``width`` has one length for each coordinate. A kink of ``V`` is smoothed over this length, and finite
+        ``width`` (d,) has a length for each parameter. A kink of ``V`` is smoothed over this length, and finite
         differences have steps of this length.
         """
 
     def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Return ``sum_k d^3 V / dz_j dz_k^2`` for each coordinate ``j``, for the skewness of the posterior.
+        """Return ``sum_k d^3 V / dz_j dz_k^2`` for each coordinate ``j``, an array (d,).
 
-        ``V = -log prior`` is the energy of the prior. ``z`` are coordinates in which the posterior covariance is about
-        the identity: the parameters are ``theta + factor z``, and ``factor factor'`` is the approximate posterior
-        covariance. ``width`` is the approximate posterior standard deviation of each coordinate, over which kinks are
-        smoothed. The result is zero if the derivatives are unknown.
+        This sum gives the skewness of the posterior. ``V = -log prior`` is the energy of the prior. ``z`` are
+        coordinates with ``parameters = theta + factor z``, and ``factor factor'`` is the approximate posterior
+        covariance. So the covariance of ``z`` is about the identity. ``width`` (d,) has the approximate posterior
+        standard deviations, over which kinks of ``V`` are smoothed. The result is zero if the derivatives are unknown.
         """
         return np.zeros(len(theta))
 
     @abstractmethod
     def without(self, at: np.ndarray, expansion: PriorExpansion) -> ReadyPrior:
-        """Return the rest of the prior: the log prior minus its quadratic expansion at the point ``at``.
+        """Return the difference between the log prior and its quadratic expansion at the point ``at``, as a prior.
 
-        ``expansion`` has the numbers of this expansion.
+        ``expansion`` is this quadratic expansion.
         """
 
 
 class Prior(ShellWord, ABC):
-    """Base class of the priors of coefficients.
+    """Base class of the priors of coefficients. A prior is an immutable object.
 
-    The user makes a prior; its method ``bind`` makes it ready for a target.
+    The method ``bind`` returns the prior in the form that compiled code reads.
     """
 
     def by_column(self) -> dict[str, Any]:
-        """Return the arguments of the prior that can be different for each column, such as ``scale``, by their names.
+        """Return the arguments of the prior that can differ between columns: a dict from names to values.
 
-        The value of an argument is one number for all columns, a tuple in the order of the columns, or a dict with the
-        names of the columns.
+        An example is ``scale``. Its value is one number for all columns, a tuple in the order of the columns, or a dict
+        with the names of the columns.
         """
         return {}
 
     @property
     def by_position(self) -> bool:
-        """True if an argument of the prior, such as ``scale``, is a list of numbers in the order of the columns.
+        """Return True if an argument of the prior, such as ``scale``, is a list of numbers in the order of the columns.
 
-        It is False if every argument is one number, or a dict with the names of the columns.
+        The result is False if every argument is one number, or a dict with the names of the columns.
         """
         return any(isinstance(value, tuple) for value in self.by_column().values())
 
     def in_order(self, names: Sequence[str]) -> Prior:
         """Return the same prior, with all its numbers in the order of the columns.
 
-        ``names`` are the names of the columns. Numbers that the user has given by name are put in this order.
+        ``names`` are the names of the columns. If the prior has numbers by column name, they are put in this order.
         """
         return self
 
     @abstractmethod
     def bind(self, dim: int) -> ReadyPrior:
-        """Return the prior in the form that compiled code reads, for a target with ``dim`` parameters."""
+        """Return the prior in the form that compiled code reads, for ``dim`` parameters."""
 
 
 @part(LogPrior)

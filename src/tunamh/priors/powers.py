@@ -34,38 +34,46 @@ class _OfPower(PositivePrior):
 
 
 class OnVariance(_OfPower):
-    """A prior of the square of a positive parameter ``x``: of the variance, if ``x`` is a scale.
+    """A prior for the square of a positive parameter ``x``. If ``x`` is a scale, it is a prior for the variance.
 
-    Example: ``OnVariance(InverseGamma(2, 1))`` as the prior of a scale: the variance has an inverse gamma prior. If
-    ``p`` is the density of ``x^2``, then ``x`` has the density ``2 x p(x^2)``.
+    If ``p`` is the density of ``x^2``, then ``x`` has the density ``2 x p(x^2)``.
 
     Parameters
     ----------
     prior : proper prior of a positive parameter
         The prior of ``x^2``.
+
+    Examples
+    --------
+    >>> tunamh.Gaussian(scale=OnVariance(InverseGamma(2, 1)))  # the variance of the errors is inverse gamma
     """
 
     _added, _power = ON_VARIANCE, 2
 
     @property
     def vanishes_at_zero(self) -> bool:  # type: ignore[override]
+        """Return True if the density of ``x`` falls faster than any power of ``x`` as ``x`` goes to zero."""
         return self.prior.vanishes_at_zero
 
 
 class OnPrecision(_OfPower):
-    """A prior of ``1 / x^2`` for a positive parameter ``x``: of the precision, if ``x`` is a scale.
+    """A prior for ``1 / x^2`` with a positive parameter ``x``. If ``x`` is a scale, it is a prior for the precision.
 
-    Example: ``OnPrecision(Gamma(2, 1))`` as the prior of a scale: the precision has a gamma prior. If ``p`` is the
-    density of ``1 / x^2``, then ``x`` has the density ``2 x^-3 p(x^-2)``.
+    If ``p`` is the density of ``1 / x^2``, then ``x`` has the density ``2 x^-3 p(x^-2)``.
 
     Parameters
     ----------
     prior : proper prior of a positive parameter
         The prior of ``1 / x^2``.
+
+    Examples
+    --------
+    >>> tunamh.Gaussian(scale=OnPrecision(Gamma(2, 1)))  # the precision of the errors has a gamma distribution
     """
 
     _added, _power = ON_PRECISION, -2
 
     @property
     def vanishes_at_zero(self) -> bool:  # type: ignore[override]
+        """Return True if the density of ``x`` falls faster than any power of ``x`` as ``x`` goes to zero."""
         return self.prior.falls_fast

@@ -12,15 +12,15 @@ from .registry import independent_names
 
 @dataclass(frozen=True)
 class RandomWalk:
-    """Random walk prior of ordered parameters, such as the log hazards of `PiecewiseExponential`.
+    """Prior for parameters in an order, such as the log hazards of `PiecewiseExponential`: neighbours are similar.
 
-    Parameter ``a_{j+1}`` has the distribution ``N(a_j, scale^2)``, for ``j = 1, 2, ...``
+    The parameter ``a_{j+1}`` is normal around the parameter before it: ``a_{j+1} ~ N(a_j, scale^2)`` for ``j = 1, 2,
+    ...``
 
     Parameters
     ----------
     scale : float
-        The standard deviation of the difference of two neighbouring parameters, a known number. If it is small,
-        neighbouring parameters are similar.
+        The standard deviation of the difference of two neighbouring parameters, a known number.
     start : prior of coefficients, optional
         The prior of ``a_1``, such as ``Normal(mean=-5, scale=2)``. By default ``a_1`` has the prior that
         `PiecewiseExponential` describes.

@@ -78,7 +78,7 @@ class WithSmooths(MixturePrior):
         """Of all classes: each has scales of its own."""
         classes = dim // max(len(self.share), 1)
         if classes * len(self.share) != dim:
-            raise TypeError(f"the prior of curves is one of {len(self.share)} coefficients, but there are {dim}.")
+            raise TypeError(f"the prior of curves is for {len(self.share)} coefficients, but there are {dim}.")
         return np.kron(np.eye(classes), self.share)
 
     def kernel(self, dim: int, names: Sequence[str]) -> tuple:

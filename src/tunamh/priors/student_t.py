@@ -15,6 +15,8 @@ from .laws import STUDENT_T
 class StudentT(LocatedPrior):
     """Independent Student-t priors: ``(theta_j - mean_j) / scale_j`` has ``df_j`` degrees of freedom.
 
+    ``theta_j`` is the coefficient of column ``j``. `GroupEffects` uses a Student-t distribution, too (``law=``).
+
     Parameters
     ----------
     df, mean, scale : float, list or dict

@@ -11,7 +11,13 @@ from .positive import SCALES, PositivePrior, one_law
 
 @dataclass(frozen=True)
 class Uniform(PositivePrior):
-    """Uniform prior of a positive parameter: a constant density between ``low`` and ``high``. ``low`` may be 0."""
+    """Uniform prior of a positive parameter: a constant density between ``low`` and ``high``.
+
+    Parameters
+    ----------
+    low, high : float
+        The limits, with ``0 <= low < high``.
+    """
 
     low: float
     high: float

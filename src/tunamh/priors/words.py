@@ -15,5 +15,6 @@ class ShellWord:
 
     @classmethod
     def of_numbers(cls, *numbers: float) -> Self:
+        """Make the prior from its numbers, in the order of its arguments, as the command ``tunamh`` does."""
         named: dict[str, Any] = dict(zip(cls.word_numbers, numbers, strict=True))
         return cls(**named)

@@ -52,6 +52,8 @@ class _Hold:
 
     def _set(self, wanted: list[tuple[Any, int]]) -> None:
         for library, threads in wanted:
+            if library.get_num_threads() == threads:  # to set it takes longer than a pass over a few thousand rows
+                continue
             # threadpoolctl lets one thread alone change a setting of the process, and ignores the others in silence
             release = getattr(library, "clear_controlling_thread", lambda force: None)
             release(force=True)

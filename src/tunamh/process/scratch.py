@@ -59,6 +59,23 @@ def concatenated(parts: Sequence[Any]) -> np.ndarray:
     return np.concatenate(arrays, out=large(sum(len(array) for array in arrays)))
 
 
+def as_large(values: np.ndarray) -> np.ndarray:
+    """A vector in a file, where large arrays are; one that lies there already stays as it is."""
+    if _FOLDER.get() is None or is_in_file(values):
+        return values
+    found = large(values.shape, values.dtype)
+    found[:] = values
+    return found
+
+
+def is_in_file(values: np.ndarray) -> bool:
+    """Whether an array is a part of one that `large` put into a file."""
+    base: Any = values
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
+
+
 def in_rows(matrix: np.ndarray) -> np.ndarray:
     """The matrix with the numbers of a row side by side; a copy, if one is needed, is a `large` array."""
     if matrix.flags.c_contiguous and matrix.dtype == np.float64:
@@ -68,6 +85,23 @@ def in_rows(matrix: np.ndarray) -> np.ndarray:
     return found
 
 
-def stretches(n: int) -> Iterator[slice]:
+def distinct(values: np.ndarray) -> np.ndarray:
+    """The values that occur, sorted."""
+    found = values[:0]
+    for rows in stretches(len(values)):
+        found = np.union1d(found, values[rows])
+    return found
+
+
+def coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The values that occur, sorted, and of every row the place of its value among them: a `large` array."""
+    found, codes = distinct(values), large(len(values), np.int64)
+    for rows in stretches(len(values)):
+        codes[rows] = np.searchsorted(found, values[rows])
+    return found, codes
+
+
+def stretches(n: int, at_once: int | None = None) -> Iterator[slice]:
     """Rows from the first to the last, so many at a time that what is computed of them takes little memory."""
-    return (slice(start, min(start + _AT_ONCE, n)) for start in range(0, n, _AT_ONCE))
+    step = at_once or _AT_ONCE
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))

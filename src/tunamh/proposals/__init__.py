@@ -1,4 +1,7 @@
-"""Where the chain may go next, and the Hastings factor ``log q(theta|prop) - log q(prop|theta)``."""
+"""Proposals: the distribution ``q(there | here)`` from which a step draws its next state.
+
+A proposal also returns the logarithm of its Hastings factor, ``log q(here | there) - log q(there | here)``.
+"""
 
 from .autoregressive import Autoregressive
 from .base import OPTIMAL_WALK, Proposal, ReadyProposal, Space

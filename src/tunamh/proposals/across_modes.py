@@ -92,11 +92,11 @@ def _across_modes(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class AcrossModes(Proposal):
-    """A proposal for a posterior with several modes, which moves between them. `sample` chooses it if it finds several.
+    """Proposal for a posterior with several modes: it proposes states near every mode.
 
-    A step chooses mode ``k`` with the probability ``shares[k]``. It proposes a draw from a Student-t distribution
-    around this mode or, with probability 0.3, a random walk step from the current state with the covariance of this
-    mode.
+    `sample` chooses this proposal if it finds several modes. A step chooses mode ``k`` with the probability
+    ``shares[k]``. It proposes a draw from a Student-t distribution around this mode or, with probability 0.3, a random
+    walk step from the current state with the covariance of this mode.
 
     Parameters
     ----------
@@ -114,10 +114,10 @@ class AcrossModes(Proposal):
 
     @classmethod
     def of(cls, modes: list[Mode]) -> AcrossModes:
-        """Return the proposal for these modes.
+        """Return the proposal for ``modes``, a list of modes that the library has found.
 
-        The shares are Laplace's approximations of the posterior probabilities of the modes; very small shares are
-        raised.
+        The share of a mode is its posterior probability by Laplace's approximation. A very small share is replaced by a
+        larger one.
         """
         mass = np.exp([mode.log_mass - modes[0].log_mass for mode in modes])
         shares = np.maximum(mass / mass.sum(), _LEAST_WEIGHT / len(modes))

@@ -85,26 +85,29 @@ def _mixed(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class Autoregressive(Proposal):
-    """Proposal that is reversible for the Laplace approximation ``N(m, Q^-1)``, for targets with a Taylor expansion.
+    """Proposal from Laplace's approximation, for targets with a Taylor expansion. `sample` chooses it for regressions.
 
-    Section 5b of docs/spec.md has the proof.
-
-    ``m`` is the centre of the expansion (a mode), and ``Q`` is the posterior precision there. In the coordinates
-    ``theta = m + L z``, ``L L' = Q^-1``, the proposal is ``z' = rho z + sqrt(1 - rho^2) xi`` with a standard normal
-    ``xi``. On a Taylor target of order 2 the quadratic part cancels in the acceptance ratio. So only the remainders
-    decide, and nearly every proposal is accepted. `sample` chooses this proposal for regressions.
+    Let ``m`` be the centre of the expansion (a mode), and ``Q`` the posterior precision there. Laplace's approximation
+    is ``N(m, Q^-1)``. In the coordinates ``z`` with ``theta = m + L z`` and ``L L' = Q^-1``, the proposal is ``z' = rho
+    z + sqrt(1 - rho^2) xi`` with a standard normal ``xi``. It is reversible for Laplace's approximation (section 5b of
+    docs/spec.md has the proof). On a Taylor target of order 2 the quadratic part cancels in the acceptance ratio, so
+    only the remainders decide, and nearly every proposal is accepted.
 
     Parameters
     ----------
     rho : float, between -1 and 1, optional
-        Autocorrelation of the chain if all proposals are accepted. 0 proposes independently of the state. Default:
-        warm-up finds the smallest value with an acceptance rate of 0.6.
+        Autocorrelation of the chain if all proposals are accepted. With 0, the proposal does not depend on the current
+        state. Default: warm-up finds the smallest value with an acceptance rate of 0.6.
     robust_share : float, optional
-        The share of steps that use another proposal. These steps keep the chain from getting stuck if the tails of the
+        The share of steps that use another proposal. Without these steps, a chain can get stuck if the tails of the
         posterior are heavier than Gaussian. Half of these steps are independent draws from a Student-t distribution (if
         the prior is not Gaussian, some of these steps move along the line through the centre). A quarter of the steps
         are a random walk, and a quarter use a random ``rho`` for shorter steps. Default: between 0.03 and 0.5, larger
         if the posterior is farther from Gaussian.
+
+    Examples
+    --------
+    >>> tunamh.sample(target, proposal=tunamh.Autoregressive(), control=tunamh.Taylor(order=2))
     """
 
     rho: float | None = None
@@ -119,7 +122,7 @@ class Autoregressive(Proposal):
     def prepare(self, target: Any) -> Any:
         """Return the target in coordinates in which Laplace's approximation is the standard normal distribution."""
         if not offers(target, Whitenable):
-            raise NotApplicable("Autoregressive needs the Laplace law of a target with control=Taylor(order=2)")
+            raise NotApplicable("Autoregressive proposes from Laplace's approximation: pass control=Taylor(order=2).")
         return target.whitened()
 
     def bind(self, space: Space) -> ReadyProposal:

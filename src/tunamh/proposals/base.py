@@ -16,33 +16,53 @@ OPTIMAL_WALK = 2.38
 
 
 class Space(Protocol):
-    """The facts about a target that a proposal may use.
+    """What a proposal may know about a target: the argument of `Proposal.bind`.
 
-    ``dim`` is the number of coordinates of a state. ``states`` is the number of states of a finite target (None if the
-    target is continuous). The other members are described at `Target`: a rough trace of the posterior precision
-    (``precision_trace``), how far the posterior is from normal (``non_gaussianity``), and how much the lengths of
-    random walk steps should vary (``walk_spread``).
+    ``dim`` is the number of coordinates of a state. ``states`` is the number of states of a finite target; None: the
+    target is continuous.
     """
 
     dim: int
     states: int | None
 
     @property
-    def precision_trace(self) -> float: ...
+    def precision_trace(self) -> float:
+        """Return a rough value of the trace of the posterior precision matrix. It gives the size of a first step."""
+
     @property
-    def non_gaussianity(self) -> float: ...
+    def non_gaussianity(self) -> float:
+        """Return a rough measure of how far the posterior is from a normal distribution.
+
+        It is near 0 if the posterior is nearly normal, and 1 if nothing is known. It can exceed 1.
+        """
+
     @property
-    def walk_spread(self) -> float: ...
+    def walk_spread(self) -> float:
+        """Return the standard deviation of the logarithm of the length of a random walk step.
+
+        It is 0 if all steps should have about the same length.
+        """
 
 
 class ReadyProposal(NamedTuple):
     """A proposal that is compiled and bound to a target.
 
-    ``propose`` is the compiled function. ``knobs`` are its tuning parameters; ``knobs[0]`` is the step size. If
-    ``tuned`` is True, warm-up tunes the step size to reach the acceptance rate ``acceptance``; the step size is at most
-    ``largest``. ``learn(knobs, draws, done, total)`` is an optional function that tunes further knobs in warm-up. It
-    gets the ``draws`` of a window of warm-up, and how many of the ``total`` warm-up steps are ``done``. It changes
-    ``knobs`` in place and returns a new step size, or None.
+    Parameters
+    ----------
+    propose : Part
+        The compiled function, in the role `Propose`.
+    knobs : array
+        The tuning parameters of the proposal; ``knobs[0]`` is the step size.
+    tuned : bool
+        True: warm-up tunes the step size so that the acceptance rate is about ``acceptance``.
+    acceptance : float
+        The target acceptance rate.
+    largest : float
+        The largest step size that warm-up may choose. Default: no limit.
+    learn : function ``learn(knobs, draws, done, total)``, optional
+        A function that tunes further knobs in warm-up. It gets the ``draws`` of a window of warm-up; ``done`` of the
+        ``total`` warm-up steps have been made. It changes ``knobs`` in place and returns a new step size, or None to
+        keep the step size.
     """
 
     propose: Part
@@ -58,7 +78,7 @@ class ReadyProposal(NamedTuple):
 
 
 class Proposal:
-    """Base class of all proposals. A proposal is an immutable object; ``bind`` compiles it for a target."""
+    """Base class of proposals. A proposal is an immutable object, and ``bind`` compiles it for a target."""
 
     def bind(self, space: Space) -> ReadyProposal:
         """Return the proposal, compiled for this target. Raises `NotApplicable` if it does not fit the target."""

@@ -48,9 +48,17 @@ def _independent(rng, here, there, knobs):
 
 @dataclass(frozen=True)
 class IndependentGaussian(Proposal):
-    """Independent draws from ``N(mean, factor factor')``, in the chain's own coordinates.
+    """Proposal of independent draws from the normal distribution ``N(mean, factor factor')``.
 
-    Its mean acceptance bounds how far the posterior is from that law (`tunamh.laplace.distance`).
+    The draws do not depend on the current state. ``mean`` and ``factor`` are in the coordinates of the chain. The
+    closer the posterior is to this distribution, the more proposals are accepted.
+
+    Parameters
+    ----------
+    mean : (d,)
+        The mean of the distribution.
+    factor : (d, d)
+        A matrix whose product with its transpose is the covariance.
     """
 
     mean: np.ndarray = field(repr=False)

@@ -17,10 +17,14 @@ from .base import Proposal, ReadyProposal, Space
 
 @dataclass(frozen=True)
 class UserProposal(Proposal):
-    """A user's own compiled ``propose(rng, theta, prop) -> log q(theta|prop) - log q(prop|theta)``.
+    """A proposal from your own compiled function.
 
-    It draws from ``rng`` (a NumPy Generator) and writes into ``prop``, which begins as ``theta``; a symmetric proposal
-    returns 0.0.
+    Parameters
+    ----------
+    function : ``@numba.njit`` function ``propose(rng, theta, prop) -> float``
+        It draws random numbers from ``rng`` (a NumPy Generator) and writes the proposed parameters into ``prop``, which
+        is a copy of ``theta`` at first. It returns the logarithm of the Hastings factor, ``log q(theta | prop) - log
+        q(prop | theta)``. For a symmetric proposal this is 0.0.
     """
 
     function: Callable
@@ -47,7 +51,10 @@ def _users_propose(function: Callable) -> Part:
 
 
 def as_proposal(proposal: Any) -> Any:
-    """A compiled function is the user's own proposal, the rest must be one already."""
+    """Return ``proposal`` as a proposal object; a compiled function becomes a `UserProposal`.
+
+    Raises TypeError for anything else that is not a proposal.
+    """
     if isinstance(proposal, Dispatcher):
         return UserProposal(proposal)
     if isinstance(proposal, type):

@@ -61,12 +61,17 @@ class RandomWalk(Proposal):
     ----------
     scale : float, vector or matrix, optional
         The standard deviation of a step: one number for all coordinates, one number for each coordinate, or a matrix
-        ``F`` such that ``F F'`` is the covariance of a step. Default: one number, tuned in warm-up by Robbins-Monro.
+        ``F`` such that ``F F'`` is the covariance of a step. Default: one number, which warm-up tunes (by the algorithm
+        of Robbins and Monro).
     acceptance : float
         The target acceptance rate of the tuning. The efficiency is nearly the same between 0.2 and 0.35.
     learn_shape : bool
         With ``scale=None``, warm-up also estimates the standard deviation of each coordinate and, for at most 20
         coordinates, their correlations. This is the default for `EnergyTarget`.
+
+    Examples
+    --------
+    >>> tunamh.sample(target, proposal=tunamh.RandomWalk(learn_shape=True))
     """
 
     scale: Any = None
@@ -77,7 +82,7 @@ class RandomWalk(Proposal):
         settle(self, acceptance=number_between("acceptance", self.acceptance, 0, 1))
         settle(self, learn_shape=flag("learn_shape", self.learn_shape))
         if self.scale is not None and self.learn_shape:
-            raise ValueError("learn_shape is for a walk without a scale of its own: leave scale= out.")
+            raise ValueError("learn_shape=True estimates the scale: leave scale= out.")
         if self.scale is None:
             return
         if has_row_labels(self.scale):
@@ -145,7 +150,7 @@ def _neighbour(rng, theta, prop, knobs):
 
 @dataclass(frozen=True)
 class NeighbourWalk(Proposal):
-    """The lazy random walk of the TunaMH paper (Zhang, Cooper and De Sa 2020) on the states ``0 .. K-1``.
+    """Proposal for a finite target with the states ``0 .. K-1``: a lazy random walk (Zhang, Cooper and De Sa 2020).
 
     With probability 1/2 the walk stays in its state. Otherwise it goes to one of the two neighbours, to each with
     probability 1/4. The states 0 and K-1 have only one neighbour; from these states, the walk goes to this neighbour

@@ -73,13 +73,9 @@ def verdict(checks: list[Check], fit: FitCheck | None = None) -> Check:
     if fit is None:
         return of_run
     if fit.ok or of_run.state in (BAD, LOOK):
-        return replace(of_run, text=f"{of_run.text} Fit of the model: {_lower(fit.verdict)}")
+        return replace(of_run, text=f"{of_run.text} Does the model fit? {fit.verdict}")
     name = "The draws can be used, but look at the fit of the model"
     return Check(LOOK, name, "", f"{of_run.text} {fit.verdict}", "fit")
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
 
 
 def _of_run(checks: list[Check]) -> Check:
@@ -91,7 +87,9 @@ def _of_run(checks: list[Check]) -> Check:
         return Check(LOOK, "Look closer before you use these draws", "", f"{_listed(look)}: see below.")
     if any(check.state == UNKNOWN for check in checks):
         missing = _listed([check.name for check in checks if check.state == UNKNOWN])
-        return Check(UNKNOWN, "No check found a problem, but some checks are not possible", "", f"Not told: {missing}.")
+        return Check(
+            UNKNOWN, "No check found a problem, but some checks are not possible", "", f"Not known: {missing}."
+        )
     return Check(GOOD, "No check found a problem with these draws", "", "Every check of the run is passed.")
 
 
@@ -99,7 +97,7 @@ def _exactness(told: Told) -> Check:
     if told.exact is None:
         return Check(UNKNOWN, "Exactness", "not told", "The file does not say whether the sampler is exact.")
     if told.exact:
-        text = "The sampler leaves the exact posterior unchanged: minibatches do not reduce the accuracy."
+        text = "The draws come from the exact posterior. Minibatches do not change it."
         return Check(GOOD, "Exactness", "exact", text)
     text = (
         "The sampler's test is inexact: the draws come from an approximation of the posterior, and its error "
@@ -117,15 +115,16 @@ def _convergence(worst: Worst | None, chains: int, draws: int, parameters: int) 
     state = GOOD if worst.r_hat <= limit else LOOK if worst.r_hat <= _HOPELESS_R_HAT else BAD
     shown = f"{worst.r_hat:.3f}" if worst.r_hat < 10 else f"{worst.r_hat:.3g}"
     text = (
-        f"The largest R-hat of all parameters, that of {of_r_hat}. If it is at most {limit:.3g}, the chains agree."
+        f"The largest R-hat of all parameters is that of {of_r_hat}. If it is at most {limit:.3g}, the chains agree."
         + ("" if state == GOOD else " Run longer: more draws=, tune= or thin=.")
     )
     r_hat = Check(state, "R-hat", shown, text)
     wanted = ESS_PER_CHAIN * chains
     state = GOOD if worst.ess >= wanted else LOOK if worst.ess >= _HOPELESS_ESS * chains else BAD
     text = (
-        f"The smallest number of all parameters, that of {of_ess}, from {chains * draws:,} draws. At least {wanted:,} "
-        f"are needed, {ESS_PER_CHAIN} per chain." + ("" if state == GOOD else " Run longer: more draws= or thin=.")
+        f"The smallest number of all parameters is that of {of_ess}. The run has {chains * draws:,} draws. At least "
+        f"{wanted:,} effective draws are needed, {ESS_PER_CHAIN} per chain."
+        + ("" if state == GOOD else " Run longer: more draws= or thin=.")
     )
     return [r_hat, Check(state, "Effective draws", f"{worst.ess:,.0f}", text)]
 
@@ -170,20 +169,21 @@ def _sampler(stats: Any) -> list[Check]:
     if rates is not None:
         rate, by_chain = float(rates.mean()), rates.mean(axis=1)
         state = BAD if rate < 0.001 else LOOK if rate < 0.05 else GOOD
-        text = f"Mean probability to accept a move; by chain {min(by_chain):.2f} to {max(by_chain):.2f}."
+        text = f"The mean probability to accept a move; in single chains {min(by_chain):.2f} to {max(by_chain):.2f}."
         found.append(Check(state, "Acceptance", f"{rate:.2f}", text))
     else:
         found.append(Check(UNKNOWN, "Acceptance", "not told", "There are no statistics of the sampler in the file."))
     if ratios is not None:
         if np.isnan(ratios).all():
             text = "No bound was needed, because every step read all rows."
-            return [*found, Check(GOOD, "Bound margin", "not needed", text)]
+            return [*found, Check(GOOD, "Bounds of the rows", "not needed", text)]
         worst = float(np.nanmax(ratios))
         text = (
-            "The largest energy change of any evaluated row, divided by its bound. Exact draws need at most 1; a "
-            "larger value would have ended the run with an error."
+            "tunamh knows a bound for the change of each row's log-likelihood in a step. This number is the largest "
+            "change of a row that was read, divided by its bound. Exact draws need at most 1; a larger number would "
+            "have ended the run with an error."
         )
-        found.append(Check(GOOD if worst <= 1 else BAD, "Bound margin", f"{worst:.3f}", text))
+        found.append(Check(GOOD if worst <= 1 else BAD, "Bounds of the rows", f"{worst:.3f}", text))
     return found
 
 

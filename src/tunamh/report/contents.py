@@ -174,7 +174,8 @@ def _answer(variables: list[Variable], level: float) -> list[str]:
     if theta.size == 1:
         side = "does not contain zero" if clear else "contains zero"
         return [f"The interval that contains {share} of the posterior {side}."]
-    which = f"All {theta.size:,}" if clear == theta.size else f"{clear:,} of {theta.size:,}"
+    every = "Both" if theta.size == 2 else f"All {theta.size:,}"
+    which = every if clear == theta.size else f"{clear:,} of {theta.size:,}"
     verb = "is" if clear == 1 else "are"
     if clear:
         return [f"{which} {what} {verb} clearly different from zero: the {share} interval does not contain zero."]
@@ -281,7 +282,7 @@ _SHOWN = {
     "thin": "steps per draw",
     "until": "stopping rule",
     "stopped": "how it ended",
-    "rows": "rows",
+    "rows": "rows in the sampler",
     "seed": "seed",
     "data": "fingerprint of the data",
 }

@@ -37,16 +37,28 @@ def cost_of(stats: Any, told: Told, ess: float | None) -> Cost:
     if rows is not None:
         facts.append((count(rows.sum()), "rows read by all kept draws", f"{_short(rows.mean())} per draw"))
         if n_rows:
-            facts.append((_short(rows.sum() / n_rows), "passes over the data", f"of {count(n_rows)} rows each"))
+            facts.append(
+                (_short(rows.sum() / n_rows), "passes over the data", f"the rows read, divided by {count(n_rows)}")
+            )
     else:
         missing.append("rows read")
     passes, set_up_rows = told.set_up_number("passes"), told.set_up_number("rows")
     if passes is not None:
-        whole = f"{_short(set_up_rows / n_rows)} times all rows" if set_up_rows is not None and n_rows else ""
-        facts.append((count(passes), "passes in set-up", whole))
+        whole = (
+            f"together they read {_short(set_up_rows / n_rows)} times all rows"
+            if set_up_rows is not None and n_rows
+            else ""
+        )
+        facts.append((count(passes), "passes during set-up", whole))
     sampling = _sampling_seconds(stats)
     if ess is not None and sampling:
-        facts.append((count(ess / sampling), "effective draws per second", "of the worst parameter, while drawing"))
+        facts.append(
+            (
+                count(ess / sampling),
+                "effective draws per second",
+                "of the parameter that has the fewest; set-up and warm-up are not counted",
+            )
+        )
     stages = _stages(told, sampling)
     if not stages:
         missing.append("time by stage")

@@ -52,7 +52,9 @@ def table_of(variables: list[Variable], told: Told, level: float) -> Table:
     columns = [*headings(level), ("ESS", "Effective draws"), ("R-hat", "At most 1.01 if the chains agree")]
     shifts: dict[str, float] = {}
     if told.laplace is not None:
-        columns.append(("Shift", "Mean minus the mean of Laplace's approximation, in posterior standard deviations"))
+        columns.append(
+            ("Shift from Laplace", "Mean minus the mean of Laplace's approximation, in posterior standard deviations")
+        )
         shifts = dict(zip(told.laplace.names, told.laplace.shift, strict=True))
     rows: list[list[str]] = []
     for variable in variables:

@@ -1,1 +1,1 @@
-"""From chains to results: the DataTree, its summary, R-hat and effective draws, files."""
+"""Results of runs: the DataTree, the summary, tables of group effects, R-hat and effective draws, files."""

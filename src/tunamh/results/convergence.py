@@ -16,6 +16,7 @@ its middle quickly and hardly ever come to a heavy tail.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ FEWEST_TO_JUDGE = 100  # draws per chain, below which R-hat is noise
 
 _TAILS = 0.05, 0.95
 _ENOUGH_DRAWS = 1000  # per chain, by which the worst parameters are found
+_FEW_DRAWS = 16
+_PIECE = 30  # draws
 _ENOUGH_PARAMETERS = 50  # that are looked at closely
 _SUSPECTS = 16  # of them by each coarse rule
 _SLOWEST = 6  # by draws side by side, of which all draws are looked at
@@ -122,11 +125,21 @@ def judge(draws: np.ndarray) -> Convergence | None:
     chains, n, d = draws.shape
     if n < FEWEST_TO_JUDGE:
         return None
-    constant = (draws == draws[:, :1]).all(axis=1)
+    constant = _constant(draws)
     stuck = constant.all(axis=1)
     frozen = np.flatnonzero(constant[~stuck].any(axis=0))
-    worst = worst_of(lambda rows, which: draws[:, rows, which], chains, n, d)
-    return Convergence(*worst, np.flatnonzero(stuck).tolist(), chains, frozen.tolist(), *_worst_tail(draws))
+    looks = Looks(lambda rows, which: draws[:, rows, which], n, d)
+    tail = _worst_tail(draws, looks)
+    return Convergence(*_worst_of(looks, chains), np.flatnonzero(stuck).tolist(), chains, frozen.tolist(), *tail)
+
+
+def _constant(draws: np.ndarray) -> np.ndarray:
+    """Which parameters (chain, parameter) never moved; those that are seen to move in a few draws are not looked at."""
+    first, n = draws[:, :1], draws.shape[1]
+    found = (draws[:, :: max(1, n // _FEW_DRAWS)] == first).all(axis=1)
+    still = np.flatnonzero(found.any(axis=0))
+    found[:, still] = (draws[:, :, still] == first[:, :, still]).all(axis=1)
+    return found
 
 
 Take = Callable[[slice, Any], np.ndarray]
@@ -139,41 +152,59 @@ def worst_of(take: Take, chains: int, n: int, d: int) -> tuple[float, int, float
     The draws themselves may lie elsewhere: ``take`` is asked at most three times, for some draws of all parameters,
     evenly spaced and side by side, and for many of a few.
     """
-    some = _taken(take, slice(0, n, max(1, n // _ENOUGH_DRAWS)))
-    chosen = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(some)
-    found, effective = diagnose(some[chosen])
-    if some.shape[2] == n:
+    return _worst_of(Looks(take, n, d), chains)
+
+
+class Look(NamedTuple):
+    """Draws (parameter, chain, draw) of those parameters ``which`` that look worst."""
+
+    which: np.ndarray
+    values: np.ndarray
+
+
+class Looks:
+    """Some draws of a run, each of them looked at once for all that is asked of it."""
+
+    def __init__(self, take: Take, n: int, d: int):
+        self.take, self.n, self.d = take, n, d
+
+    @cached_property
+    def apart(self) -> Look:
+        """Evenly spaced."""
+        return self._look(slice(0, self.n, max(1, self.n // _ENOUGH_DRAWS)))
+
+    @cached_property
+    def near(self) -> Look:
+        """In the middle of each chain, one after the other."""
+        first = (self.n - _ENOUGH_DRAWS) // 2
+        return self._look(slice(first, first + _ENOUGH_DRAWS))
+
+    def _look(self, rows: slice) -> Look:
+        draws = self.take(rows, slice(None))
+        which = np.arange(self.d) if self.d <= _ENOUGH_PARAMETERS else _suspects(draws)
+        return Look(which, np.ascontiguousarray(draws[:, :, which].transpose(2, 0, 1)))
+
+
+def _worst_of(looks: Looks, chains: int) -> tuple[float, int, float, int]:
+    n, (chosen, values) = looks.n, looks.apart
+    found, effective = diagnose(values)
+    if values.shape[2] == n:
         worst, least = int(found.argmax()), int(effective.argmin())
         return float(found[worst]), int(chosen[worst]), float(effective[least]), int(chosen[least])
-    near = _taken(take, _side_by_side(n))  # draws far apart are independent: they do not tell who mixes slowly
-    slow = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(near)
-    slowest = slow[diagnose(near[slow])[1].argsort()[:_SLOWEST]]
+    slow, near = looks.near  # draws far apart are independent: they do not tell who mixes slowly
+    slowest = slow[diagnose(near)[1].argsort()[:_SLOWEST]]
     few = np.unique([chosen[found.argmax()], chosen[effective.argmin()], *slowest])
-    found, effective = diagnose(_taken(take, slice(0, n, max(1, chains * n // _MOST_VALUES)), few))
+    many = looks.take(slice(0, n, max(1, chains * n // _MOST_VALUES)), few)
+    found, effective = diagnose(np.ascontiguousarray(many.transpose(2, 0, 1)))
     worst, least = int(found.argmax()), int(effective.argmin())
     return float(found[worst]), int(few[worst]), float(effective[least]), int(few[least])
 
 
-def _taken(take: Take, rows: slice, which: Any = slice(None)) -> np.ndarray:
-    return np.ascontiguousarray(take(rows, which).transpose(2, 0, 1))
-
-
-def _side_by_side(n: int) -> slice:
-    """Draws in the middle of each chain, one after the other."""
-    first = (n - _ENOUGH_DRAWS) // 2
-    return slice(first, first + _ENOUGH_DRAWS)
-
-
-def _worst_tail(draws: np.ndarray) -> tuple[float, int]:
+def _worst_tail(draws: np.ndarray, looks: Looks) -> tuple[float, int]:
     """The fewest effective draws in the tails and whose they are, found as `worst_of` finds the others."""
-    chains, n, d = draws.shape
-    looks = [slice(0, n, max(1, n // _ENOUGH_DRAWS))] + [_side_by_side(n)] * (n >= 2 * _ENOUGH_DRAWS)
-    few = []
-    for rows in looks:
-        some = np.ascontiguousarray(draws[:, rows].transpose(2, 0, 1))
-        chosen = np.arange(d) if d <= _ENOUGH_PARAMETERS else _suspects(some)
-        few.append(int(chosen[in_the_tails(some[chosen]).argmin()]))
-    few = sorted(set(few))
+    chains, n, _ = draws.shape
+    seen = [looks.apart, looks.near] if n >= 2 * _ENOUGH_DRAWS else [looks.apart]
+    few = sorted({int(which[in_the_tails(values).argmin()]) for which, values in seen})
     kept = in_the_tails(draws[:, :: max(1, chains * n // _MOST_VALUES), few].transpose(2, 0, 1))
     return float(kept.min()), few[int(kept.argmin())]
 
@@ -292,17 +323,34 @@ def effective_draws(scores: np.ndarray) -> np.ndarray:
     return chains * n / tau
 
 
-def _suspects(values: np.ndarray) -> np.ndarray:
-    """The parameters that look worst by three cheap rules; ``values`` has the shape (parameter, chain, draw)."""
-    d, chains, n = values.shape
-    spread = values.var(axis=(1, 2)) + 1e-300
+def _suspects(draws: np.ndarray) -> np.ndarray:
+    """The parameters that look worst by three cheap rules; ``draws`` has the shape (chain, draw, parameter).
 
-    def between(pieces: int) -> np.ndarray:
-        """The variance of means of pieces of the chains: large where these drift or stay apart."""
-        length = n // pieces
-        means = values[:, :, : length * pieces].reshape(d, chains * pieces, length).mean(axis=2)
-        return length * means.var(axis=1) / spread
-
-    step = np.square(np.diff(values, axis=2)).mean(axis=(1, 2)) / spread
-    rules = [between(2), between(max(2, n // 30)), -step]
+    Means of pieces of the chains vary much where these drift or stay apart. The sums are made piece by piece, so that
+    temporaries stay in the cache: there may be a hundred thousand parameters.
+    """
+    chains, n, d = draws.shape
+    pieces, origin = max(2, n // _PIECE), draws[0, 0]
+    length, half = n // pieces, n // 2
+    means, halves, squares, steps = np.empty((chains, pieces, d)), np.empty((chains, 2, d)), np.zeros(d), np.zeros(d)
+    total, last = np.zeros(d), origin
+    for c, chain in enumerate(draws):
+        for k in range(pieces):
+            own = chain[k * length : n if k == pieces - 1 else (k + 1) * length] - origin
+            means[c, k] = own[:length].mean(axis=0)
+            total += own.sum(axis=0)
+            squares += _squares(own)
+            steps += _squares(np.diff(own, axis=0))
+            if k > 0:
+                steps += np.square(own[0] - last)
+            last = own[-1].copy()
+        halves[c] = chain[:half].mean(axis=0), chain[half : 2 * half].mean(axis=0)
+    spread = squares / (chains * n) - np.square(total / (chains * n)) + 1e-300
+    between = [size * parts.reshape(-1, d).var(axis=0) / spread for size, parts in ((half, halves), (length, means))]
+    rules = [*between, -steps / (chains * (n - 1)) / spread]
     return np.unique([np.argsort(rule)[-_SUSPECTS:] for rule in rules])
+
+
+def _squares(values: np.ndarray) -> np.ndarray:
+    """Their sums over draws."""
+    return np.einsum("ij,ij->j", values, values)

@@ -159,8 +159,8 @@ class GroupedResult:
             self.blocks = [_Block.from_json(one) for one in self.about.get("groups") or ()]
         except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError):
             raise NotApplicable(
-                "group effects are those of a result of tunamh.sample for a regression: draws, and what the model is "
-                f"(the attribute 'model' of the group 'posterior'), got {shown(tree)}."
+                "group effects need the result of tunamh.sample for a regression (with draws, and with the attribute "
+                f"'model' of the group 'posterior'), got {shown(tree)}."
             ) from None
         if not self.blocks:
             raise NotApplicable(
@@ -267,7 +267,7 @@ class GroupedResult:
             return
         labels = [str(one) for one in arrays[0][arrays[0].dims[-1]].values.tolist()]
         if len(labels) != sum(block.levels * len(block.columns) for block in self.blocks):
-            raise NotApplicable(f"the result has {len(labels):,} group effects, its model has another number of them.")
+            raise NotApplicable(f"the result has {len(labels):,} group effects, but its model has another number.")
         before = ("chain", "draw") if kept else ("chain",)
         numbers = [one.transpose(*before, ...).values for one in arrays]
         at = 0

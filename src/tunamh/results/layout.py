@@ -78,7 +78,7 @@ class Layout:
         import xarray
 
         found = {
-            one.name: ((*before, *one.dimensions), draws[..., one.columns], dict(one.attributes))
+            one.name: ((*before, *one.dimensions), _numbers(draws, one.columns), dict(one.attributes))
             for one in self.variables
         }
         coords: dict[str, Any] = {**before, **{dim: list(labels) for dim, labels in self.labels.items()}}
@@ -120,7 +120,7 @@ class Layout:
         made = cls(tuple(variables), labels)
         places = np.concatenate([one.columns.ravel() for one in variables]) if variables else np.empty(0, np.int64)
         if sorted(places.tolist()) != list(range(made.size)):
-            raise ValueError("its variables do not share out the numbers of a draw")
+            raise ValueError("its variables do not fit the numbers of a draw")
         return made
 
 
@@ -140,6 +140,17 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
     if not isinstance(value, dict):
         raise TypeError("labels and attributes must be by name")
     return value
+
+
+_LARGE = 1_000_000  # numbers
+
+
+def _numbers(draws: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The numbers of a variable; of a large one that is most of all draws a part of these, not a copy."""
+    places = columns.ravel()
+    if columns.ndim == 1 and draws.size > _LARGE and 2 * places.size > draws.shape[-1] and (np.diff(places) == 1).all():
+        return draws[..., places[0] : places[-1] + 1]
+    return draws[..., columns]
 
 
 # ------------------------------------------------------------------------------------------------ of a target

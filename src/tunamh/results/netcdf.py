@@ -59,19 +59,19 @@ def _look_through(path: Path) -> None:
             known.add(place)
             for name in group:
                 if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-                    raise ValueError(f"{name!r} in it leads elsewhere")
+                    raise ValueError(f"{name!r} in it is a link to another place")
                 item = group[name]
                 if isinstance(item, h5py.Group):
                     ahead.append((item, depth + 1))
                 elif isinstance(item, h5py.Dataset):
                     left -= _bytes_of(item)
             if left < 0:
-                raise ValueError("it promises more numbers than such a file can hold")
+                raise ValueError("it claims more numbers than a file of this size can hold")
 
 
 def _bytes_of(item: Any) -> int:
     if item.is_virtual or item.external is not None:
-        raise ValueError(f"{item.name!r} in it leads elsewhere")
+        raise ValueError(f"{item.name!r} in it is a link to another place")
     size = item.dtype.itemsize
     chunk = size
     for extent in item.chunks or ():

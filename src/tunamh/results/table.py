@@ -9,7 +9,7 @@ import pandas as pd
 
 
 class CutTable(pd.DataFrame):
-    """What is cut out of a summary: a table that shows all its columns, however narrow the terminal."""
+    """A part of a summary. It is printed with all its columns, also in a narrow terminal."""
 
     @property
     def _constructor(self) -> Any:
@@ -20,9 +20,10 @@ class CutTable(pd.DataFrame):
 
 
 class SummaryTable(pd.DataFrame):
-    """A table of which the lines ``attrs["notes"]`` are shown below; what is cut out of it is a plain table.
+    """A pandas table that is printed with rounded numbers and with notes below it.
 
-    ``attrs["decimals"]`` says for each column how many decimals of its numbers are shown.
+    ``attrs["notes"]`` are the notes. ``attrs["decimals"]`` has, for each column, the number of decimals that are shown.
+    A part of the table is a plain table without notes.
     """
 
     @property
@@ -63,9 +64,10 @@ def _aligned(values: Any, decimals: list[int]) -> list[str]:
 
 
 class GroupTable(SummaryTable):
-    """A table of groups. What is cut out of it or sorted is one too, with the same decimals and lines.
+    """A pandas table that is printed with rounded numbers and with notes below it.
 
-    ``attrs["decimals"]`` says how many decimals of a column are shown. Its numbers are not rounded.
+    ``attrs["notes"]`` are the notes. ``attrs["decimals"]`` has, for each column, the number of decimals that are shown;
+    the numbers in the table are not rounded. A part of the table, or a sorted table, has the same decimals and notes.
     """
 
     @property

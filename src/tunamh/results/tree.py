@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arguments import refuse_unknown
 from .._arguments import shown as shown_value
 from .._version import __version__
 from ..chains.kernel import OverSteps, Statistics
@@ -18,26 +20,42 @@ from .layout import EFFECT, ROLE, Layout, layout_of, plain_layout, refuse_unwrit
 
 
 def summary(tree: Any, **settings: Any) -> Any:
-    """Return `arviz_stats.summary`, rounded to the digits that the Monte Carlo error supports.
+    """Return a table with a line for each parameter: mean, standard deviation, interval, effective draws and R-hat.
 
-    ``tree`` is the result of `tunamh.sample`. For a mean or an interval, the last digit has the same decimal place as
-    the first digit of the Monte Carlo standard error of the mean (``mcse_mean``); for a standard deviation, as the
-    first digit of ``mcse_sd``. ``round_to="none"`` returns all digits.
+    This is `arviz_stats.summary`, rounded to the digits that the Monte Carlo error supports. In a mean or the end of an
+    interval, the last digit has the same decimal place as the first digit of the Monte Carlo standard error of the mean
+    (``mcse_mean``). In a standard deviation, it has the place of the first digit of ``mcse_sd``.
 
-    If the acceptance test of the run is not exact, the name of every parameter in the table ends in ``(inexact)``. The
-    same holds for draws from Laplace's approximation. The notes below the table (``attrs["notes"]``) say how far the
-    posterior is from Laplace's approximation, if the proposals come from this approximation (docs/choose.md; the
-    numbers are in ``attrs["laplace"]``). They also say how many group effects the table does not show, and how to see
-    them. ``settings`` are passed to ArviZ; ``round_to`` sets another rounding.
+    Parameters
+    ----------
+    tree : DataTree
+        The result of `tunamh.sample`.
+    settings
+        Further arguments of `arviz_stats.summary`. ``ci_prob=0.95`` gives 95 % intervals. ``round_to="none"`` returns
+        all digits; another ``round_to`` sets another rounding.
 
-    The columns ``eti89_lb`` and ``eti89_ub`` are the ends of the central interval that contains 89 % of the posterior
-    (ArviZ's default). ``ci_prob=0.95`` gives a 95 % interval.
+    Returns
+    -------
+    pandas.DataFrame
+        The columns ``eti89_lb`` and ``eti89_ub`` are the ends of the central interval that contains 89 % of the
+        posterior (ArviZ's default). If the acceptance test of the run is not exact, or if the draws come from Laplace's
+        approximation, the name of every parameter ends in ``(inexact)``.
+
+        The notes below the table (``attrs["notes"]``) say how many group effects the table does not show, and how to
+        see them. If the proposals come from Laplace's approximation, the notes also say how far it is from the
+        posterior (docs/choose.md; the numbers are in ``attrs["laplace"]``).
+
+    Examples
+    --------
+    >>> tunamh.summary(posterior)
+    >>> tunamh.summary(posterior, ci_prob=0.95)
     """
     from arviz_stats import summary as table_of
     from pandas import DataFrame
 
     from .table import SummaryTable
 
+    refuse_unknown("summary", settings, list(signature(table_of).parameters)[1:])
     posterior = _posterior_in(tree)
     shown, left_out = _shown(tree, settings)
     with np.errstate(invalid="ignore", divide="ignore"):  # of a parameter that never moved
@@ -270,10 +288,16 @@ def to_plain_dict(results: Sequence[ChainResult]) -> dict[str, Any]:
     return {"posterior": {"theta": np.stack([result.draws[:n] for result in results])}}
 
 
+def stacked(draws: Sequence[np.ndarray]) -> np.ndarray:
+    """Draws of all chains (chain, draw, number), of equal lengths; those of one chain as they are."""
+    return draws[0][None] if len(draws) == 1 else np.stack(draws)
+
+
 def to_datatree(
     results: Sequence[ChainResult],
     layout: Layout,
     *,
+    draws: np.ndarray | None = None,
     exact: bool,
     statistics: Statistics,
     settings: dict[str, Any],
@@ -281,6 +305,7 @@ def to_datatree(
 ) -> Any:
     """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``statistics`` are the record's columns.
 
+    ``draws`` are those of all chains, if they are in one array already.
     ``laplace`` are further attributes of the posterior, which tell how far it is from Laplace's approximation.
     """
     import xarray
@@ -297,7 +322,7 @@ def to_datatree(
     stats["elapsed"] = np.stack([result.elapsed[:n] for result in results])
     attributes = attributes_of(exact, settings)
     dims, coords = ("chain", "draw"), {"chain": np.arange(len(results)), "draw": np.arange(n)}
-    posterior = posterior_of(np.stack([result.draws[:n] for result in results]), layout)
+    posterior = posterior_of(stacked([one.draws[:n] for one in results]) if draws is None else draws, layout)
     posterior.attrs = {**attributes, **(laplace or {})}
     attributes.pop("model", None)
     sample_stats = xarray.Dataset({k: (dims, v) for k, v in stats.items()}, coords=coords, attrs=attributes)

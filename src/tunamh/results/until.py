@@ -19,18 +19,18 @@ _GROWTH = 1.2  # from one look at the draws to the next
 class Until:
     """A rule that stops a run when every parameter has enough effective draws, a small enough R-hat, or both.
 
-    The rule is checked after 100 draws per chain, 120, 144, and so on, and not by the clock. So the same seed stops at
-    the same draw. A run with such a rule has a small bias, because it can stop by chance when the estimates look good.
-    To keep this bias small, use at least a few hundred effective draws.
+    The rule is checked after fixed numbers of draws per chain: 100, 120, 144, and so on. So a run with the same seed
+    stops at the same draw. A run with such a rule has a small bias, because it can stop by chance when the estimates
+    look good. To keep this bias small, require at least a few hundred effective draws.
 
     Parameters
     ----------
     ess : float, optional
-        The run goes on until every parameter has this effective sample size (bulk, all chains together); at most
+        The smallest effective sample size that every parameter must have (bulk ESS of all chains together); at most
         200,000. Default: no such condition.
     r_hat : float, optional
-        The run goes on until the rank-normalised split R-hat of every parameter is at most this number, such as 1.01.
-        Default: no such condition. You must set ``ess`` or ``r_hat``.
+        The largest rank-normalised split R-hat that a parameter may have, such as 1.01. Default: no such condition. You
+        must set ``ess`` or ``r_hat``.
 
     Examples
     --------
@@ -50,9 +50,9 @@ class Until:
         settle(self, ess=ess, r_hat=r_hat)
 
     def looks(self, draws: int) -> Iterator[int]:
-        """Return the numbers of draws per chain after which the rule is checked.
+        """Yield the numbers of draws per chain after which the rule is checked.
 
-        The last of them is ``draws``, the number of draws at which the run ends in any case.
+        The last number is ``draws``, at which the run ends in any case.
         """
         n = FEWEST_TO_JUDGE
         while n < draws:
@@ -61,10 +61,14 @@ class Until:
         yield draws
 
     def holds(self, take: Take, chains: int, n: int, d: int) -> bool:
-        """Return True if the first ``n`` draws of each of the ``chains`` chains satisfy this rule.
+        """Return True if the first ``n`` draws of each chain satisfy the rule.
 
-        ``d`` is the number of parameters. ``take(draws, parameters)`` is a function that returns some of the draws, in
-        the shape (chain, draw, parameter).
+        Parameters
+        ----------
+        take : function ``take(draws, parameters)``
+            It returns some of the draws, an array (chain, draw, parameter).
+        chains, n, d : int
+            The number of chains, of draws per chain, and of parameters.
         """
         if n < FEWEST_TO_JUDGE:
             return False

@@ -2,37 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 import numpy as np
 
-from ..process.scratch import large, stretches
+from ..process.scratch import coded, large, stretches
 from ..tables.columns import Column, Factor, Numbers
 from ..tables.frames import Frame
 from ..tables.levels import names_of_values
+
+Order = Callable[[tuple[str, ...], Collection[str]], tuple[str, ...]]
+"""All levels in their order, from those of the first block with the most, and from all that occur."""
+
+
+def _sorted(longest: tuple[str, ...], every: Collection[str]) -> tuple[str, ...]:
+    return tuple(sorted(every))
 
 
 class GrowingColumn:
     """Numbers, or codes of levels: the same column as that of all blocks joined in memory. No value is missing."""
 
-    def __init__(self, n_rows: int):
-        self.n_rows, self.filled = n_rows, 0
+    def __init__(self, n_rows: int, order: Order = _sorted):
+        self.n_rows, self.filled, self.order = n_rows, 0, order
         self.values = np.empty(0)
-        self.blocks: list[tuple[slice, tuple[str, ...]]] | None = None  # levels, of text and categories
+        self.numbers, self.text = False, False
+        self.place: dict[str, int] = {}  # of levels, as they come
+        self.longest: tuple[str, ...] = ()
+        self.ordered, self.kind = True, "categories"
 
-    def add(self, part: Column) -> None:
-        """The next block. Raises ValueError where some blocks hold numbers and others text."""
+    def add(self, part: Column, keep: np.ndarray | None = None) -> None:
+        """The next block, or the rows of it to ``keep``. Raises ValueError where some hold numbers and others text."""
         if not len(part):
             return
-        which, of_text = slice(self.filled, self.filled + len(part)), isinstance(part, Factor)
-        if self.filled == 0:
-            self.blocks = [] if of_text else None
-        if of_text != (self.blocks is not None):
+        own = np.empty(0, np.int64)
+        if isinstance(part, Factor):
+            own = self._places(part)
+        elif keep is None or not part.missing.all():
+            self.numbers = True
+        if self.numbers and self.text:
             raise ValueError("numbers in some blocks and text in others")
-        values = part.codes.astype(np.int64) if isinstance(part, Factor) else part.values
+        kept = part if keep is None else part.take(keep)
+        if not len(kept):
+            return
+        values = kept.values if isinstance(kept, Numbers) else own[kept.codes]
+        which = slice(self.filled, self.filled + len(kept))
         self._room(values.dtype)
         self.values[which] = values
-        if isinstance(part, Factor) and self.blocks is not None:
-            self.blocks.append((which, part.levels))
         self.filled = which.stop
+
+    def _places(self, part: Factor) -> np.ndarray:
+        """Of the levels of a block."""
+        if not self.text:
+            self.text, self.kind = True, part.kind
+        self.ordered = self.ordered and part.ordered
+        if len(part.levels) > len(self.longest):
+            self.longest = part.levels
+        return np.array([self.place.setdefault(level, len(self.place)) for level in part.levels], dtype=np.int64)
 
     def _room(self, kind: np.dtype) -> None:
         """For numbers of this kind beside those that are there."""
@@ -44,24 +69,22 @@ class GrowingColumn:
             self.values[rows] = before[rows]
 
     def column(self) -> Column:
-        if self.blocks is None:
-            return Numbers(self.values)
-        levels = tuple(sorted({level for _, own in self.blocks for level in own}))
-        for rows, own in self.blocks:
-            self.values[rows] = Factor(self.values[rows], own).recoded(levels)
-        return Factor(self.values, levels)
+        values = self.values[: self.filled]
+        if not self.text:
+            return Numbers(values)
+        levels = self.order(self.longest, self.place)
+        at = {level: code for code, level in enumerate(levels)}
+        new = np.array([at[level] for level in self.place], dtype=np.int64)
+        for rows in stretches(self.filled):
+            values[rows] = new[values[rows]]
+        return Factor(values, levels, self.ordered, kind=self.kind)
 
 
 def levels_of(column: Column) -> Column:
     """The levels of a column that holds groups: of numbers their values, sorted. Text has its own."""
     if isinstance(column, Factor):
         return column
-    values, found = column.values, column.values[:0]
-    for rows in stretches(len(values)):
-        found = np.union1d(found, values[rows])
-    codes = large(len(values), np.int64)
-    for rows in stretches(len(values)):
-        codes[rows] = np.searchsorted(found, values[rows])
+    found, codes = coded(column.values)
     return Factor(codes, names_of_values(found))
 
 

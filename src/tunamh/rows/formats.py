@@ -33,38 +33,43 @@ def open_rows(
     Parameters
     ----------
     rows
-        Parquet: a file, a folder, a pattern such as ``"flights/*.parquet"``, or a list of files (extra ``parquet``).
-        Dask: a data frame or array; its partitions are processed on the workers that have them (extra ``dask``). Your
-        own blocks: a list of pandas, polars or pyarrow tables, dicts of vectors or matrices, or any object with a
-        length and numbered elements. With ``reader`` the elements can be anything.
+        Where the rows are:
+
+        - Parquet files: a file, a folder, a pattern such as ``"flights/*.parquet"``, or a list of files (``pip install
+          "tunamh[parquet]"``);
+        - Dask: a data frame or an array; each partition is processed on the worker that has it (``pip install
+          "tunamh[dask]"``);
+        - your own blocks: a list of pandas, polars or pyarrow tables, of dicts of vectors, or of matrices. Any object
+          with ``len`` and numbered elements works. With ``reader`` the elements can be anything.
     columns : sequence of str, optional
         The columns to read, in this order. Default: all columns. A target reads only the columns that it needs.
     change : callable, optional
         A function that changes every table after it is read: it can add columns or drop rows. It may run in other
         processes, and must treat each row separately.
     reader : callable, optional
-        A function that returns the table of an element of ``rows`` (a file name, a query).
+        A function that gets an element of ``rows``, such as a file name or a query, and returns its table.
     executor : concurrent.futures.Executor, optional
-        Runs the work on blocks: threads, processes, ``client.get_executor()`` of Dask, or MPI. Default: threads of this
-        process. The draws do not depend on it.
+        The object that runs the work on blocks: threads, processes, ``client.get_executor()`` of Dask, or MPI. Default:
+        threads of this process. The draws do not depend on the executor.
     memory : str or int
-        The most memory that rows may use, in bytes or such as ``"2GiB"``. If not all rows fit into it, the rows that
-        the chains will draw are read in advance (docs/tall-data.md).
+        The largest memory that rows may use: a number of bytes, or a text such as ``"2GiB"``. If not all rows fit into
+        this memory, the rows that the chains will draw next are read in advance (docs/tall-data.md).
     cache : str or path, optional
-        A folder, such as ``"flights.tunamh"``; it is created if it does not exist. `tunamh.regression` saves there what
-        it computes from every row group of Parquet files. So the next run of the same script reads only files that are
-        new or changed (docs/living-data.md).
+        A folder, such as ``"flights.tunamh"``; it is created if it does not exist. `tunamh.regression` saves in this
+        folder what it computes from the Parquet files. So the next run of the same script reads only files that are new
+        or changed (docs/living-data.md).
     new_levels : "grow" or "refuse"
-        With ``cache``, if a new file has a level that no earlier file had: add a coefficient for this level, or raise
-        an error.
+        With ``cache``: what to do if a new file has a level of a factor that no earlier file had. ``"grow"`` adds a
+        coefficient for this level, ``"refuse"`` raises an error.
     scratch : str or path, optional
         A folder on a fast disk. If the rows of a model with groups do not fit into ``memory``, the model keeps its
-        large arrays in files there. They are mapped into memory, and deleted with the model (docs/tall-data.md).
+        large arrays in files in this folder. The files are deleted together with the model (docs/tall-data.md).
 
     Returns
     -------
-    A source of tables. Pass some of its columns as ``X``, such as ``tables[["distance", "hour"]]``, and pass ``y=``,
-    ``weights=`` and the other columns by name.
+    A source of tables, for `tunamh.regression` and other models. For `GLM` and similar targets, pass some of its
+    columns as ``X``, such as ``tables[["distance", "hour"]]``, and pass ``y=``, ``weights=`` and the other columns by
+    name.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from ..process.stages import ended_by
 from .executors import waited_for
 from .packing import packed_rows, packed_size
 from .pool import Pool
-from .servings import SERVING, OfPackedBlock, Plan, Served, Wanted
+from .servings import SERVING, OfPackedBlock, Plan, Served, SomeRows, Wanted
 from .source import Rows
 
 FIRST_BATCH = 16  # servings; every batch has eight times as many as the one before, up to what the memory allows
@@ -49,11 +49,16 @@ class GatheredRows:
     weights : BlockWeights
         What is known of ``c``, block by block.
 
+    some : SomeRows, optional
+        What packs some rows of a block whose bounds are known.
     When ``given_up`` is set, maps that a run waits for end after the block that they are at.
     """
 
     serving, first_batch, growth = SERVING, FIRST_BATCH, _GROWTH
     """Rows of a serving; servings of the first batch; how many times as many each later batch has."""
+
+    by_maps = True
+    """Whether it takes a pass over all rows to have the next ones."""
 
     audited = False
     """Whether every row was held against its bound before the run, so that no chain does it when it starts."""
@@ -68,8 +73,10 @@ class GatheredRows:
         width: int,
         n_rows: int,
         memory: int,
+        some: SomeRows | None = None,
     ):
         self.map, self.pack, self.column = map, pack, column
+        self.some = some
         self.starts, self.sums, self.squares = weights
         self.width, self.n_rows, self.memory = width, n_rows, memory
         self.total = float(np.sum(self.sums))
@@ -129,14 +136,15 @@ class GatheredRows:
             yield from (said for _, said in self.map(OfPackedBlock(self.pack, self.column, task=task)))
             return
         batch, job = Batch(self, 0, due), Future[Any]()
-        for found, said in self.map(OfPackedBlock(self.pack, self.column, batch.plan, task)):
+        for found, said in self.map(OfPackedBlock(self.pack, self.column, batch.plan, task, self.some)):
             batch.add(found)
             yield said
         job.set_result(batch.of_streams())
         with self._lock:
             self._jobs[0], self._due = job, None
 
-    def _gather_what_is_due(self) -> None:
+    def gather_what_is_due(self) -> None:
+        """The first batch, if nobody has asked for it yet."""
         with self._first, ended_by(self.given_up):
             if self._due is not None:
                 deque(self.over_all(None), maxlen=0)
@@ -152,7 +160,7 @@ class GatheredRows:
 
     def take(self, k: int, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
         """Batch ``k`` of a chain, waiting for it if need be."""
-        self._gather_what_is_due()
+        self.gather_what_is_due()
         self.ahead(k)
         with self._lock:
             job = self._jobs.get(k)
@@ -169,7 +177,7 @@ class GatheredRows:
         """One map: for every stream its packed rows and their numbers."""
         batch = Batch(self, k, wanting)
         with ended_by(self.given_up):
-            for found, _ in self.map(OfPackedBlock(self.pack, self.column, batch.plan)):
+            for found, _ in self.map(OfPackedBlock(self.pack, self.column, batch.plan, some=self.some)):
                 batch.add(found)
         return batch.of_streams()
 

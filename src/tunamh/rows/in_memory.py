@@ -20,7 +20,8 @@ from .table_source import Tables
 
 _COPIES = 3  # of a column at most at once: as it is read, joined or in a matrix, and packed
 _NOT_IN_FILES = 60  # bytes of a row beside its columns, where large arrays are in files
-_OF_COLUMNS_IN_FILES = 12  # bytes of a row where its columns are in files, too (measured: 2 to 8)
+OF_COLUMNS_IN_FILES = 12
+"""Bytes of a row where its columns are in files, too (measured: 2 to 8)."""
 _BESIDE = 90  # bytes of a packed row besides: its bound, the centre's numbers, its law; both measured, 1 to 4 columns
 
 
@@ -31,15 +32,15 @@ def fits(
     numbers: int = 0,
     more: int = 0,
     needed_by: str | None = None,
-    in_files: bool = False,
+    in_files: int | None = None,
     as_read: int | None = None,
 ) -> bool:
     """Whether these columns may be held, as they are and packed, in the memory that the source allows.
 
     ``numbers`` are those of a packed row, where they may be more than the columns; ``more`` are bytes of each row that
-    a model needs besides. ``in_files``: its columns may be in files, too. What is ``needed_by`` a model that knows no
-    other way is refused where it is too large. ``as_read`` are the bytes of the columns of a row; None: a block is read
-    to see.
+    a model needs besides. ``in_files``: bytes that it needs of each row where its columns are in files, too; None: they
+    cannot be. What is ``needed_by`` a model that knows no other way is refused where it is too large. ``as_read`` are
+    the bytes of the columns of a row; None: a block is read to see.
     """
     if tables.memory is None:
         return True
@@ -47,7 +48,7 @@ def fits(
     size = _needed(tables, as_read, numbers, more)
     if size <= tables.memory:
         return True
-    own = tables.n_rows * (_OF_COLUMNS_IN_FILES if in_files else _COPIES * as_read + _NOT_IN_FILES)
+    own = tables.n_rows * (_COPIES * as_read + _NOT_IN_FILES if in_files is None else in_files)
     if more and scratch_of(tables) is not None and own <= tables.memory:
         return True
     if needed_by is not None:
@@ -110,7 +111,12 @@ def _in_large_arrays(n_rows: int, names: Sequence[str], blocks: Iterator[dict[st
                 column.add(block[name])
             except ValueError as error:
                 raise _mixed(name, error) from None
-    return Frame({name: column.column() for name, column in growing.items()}, n_rows)
+    return Frame({name: _plain(column.column()) for name, column in growing.items()}, n_rows)
+
+
+def _plain(column: Column) -> Column:
+    """Levels without what a formula wants to know of them."""
+    return Factor(column.codes, column.levels) if isinstance(column, Factor) else column
 
 
 def _mixed(name: str, error: ValueError) -> SourceError:
@@ -122,4 +128,4 @@ def _joined(name: str, parts: list[Column]) -> Column:
         found = joined(parts, lambda all_levels: sorted({level for levels in all_levels for level in levels}))
     except ValueError as error:
         raise _mixed(name, error) from None
-    return Factor(found.codes, found.levels) if isinstance(found, Factor) else found
+    return _plain(found)

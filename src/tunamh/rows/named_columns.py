@@ -58,7 +58,8 @@ class ByColumns:
         return counted(rows, trials, linear=self.linear)
 
     def _features(self, block: TableBlock, n: int) -> Any:
-        columns = [_numbers(block, name) for name in self.numbers]
+        known = block.numbers
+        columns = [known[name] if name in known else _numbers(block, name) for name in self.numbers]
         single = bool(columns) and not self.factors and all(column.dtype == np.float32 for column in columns)
         lines = np.empty((len(columns), n), np.float32 if single else np.float64)
         for line, column in zip(lines, columns, strict=True):

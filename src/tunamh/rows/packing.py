@@ -8,7 +8,10 @@ stays below 32 bytes per row.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,12 +19,19 @@ from ..compiled.layouts import NUMBER, Layout
 from ..process.scratch import large
 from .source import Rows
 
+Result = TypeVar("Result")
+
 _CACHE_LINE = 64
 _ROW_MULTIPLE = 4  # float64 numbers: 32 bytes
 
 ROW = Layout("Row", "width", features=("width",), y=NUMBER, bound=NUMBER)
 """A regression's row: the features, an offset at their end if there is one, the response and the bound ``c``. What a
 control variate needs follows, and where rows are weighted, the weight (temper included) behind all that."""
+
+
+def columns_by_name(layout: Layout, rows: np.ndarray, **sizes: int) -> SimpleNamespace:
+    """Packed rows by the names of their fields: a column, or the columns (n, length) of an array of one axis."""
+    return SimpleNamespace(**{name: rows[:, place] for name, place in layout.columns(**sizes).items()})
 
 
 def packed_rows(n_rows: int, n_columns: int) -> np.ndarray:
@@ -34,6 +44,48 @@ def packed_rows(n_rows: int, n_columns: int) -> np.ndarray:
     return rows
 
 
+class HeldRows:
+    """Packed rows in memory, read-only; ``bounds`` are their ``c_i``, in ``column``.
+
+    Infinite bounds are allowed: such rows serve tests without bounds.
+    """
+
+    def __init__(self, rows: np.ndarray, column: int):
+        self.rows, self.column, self.bounds = rows, column, rows[:, column]
+        _refuse_wrong(self.bounds)
+        rows.flags.writeable = False
+
+    @cached_property
+    def total(self) -> float:
+        with np.errstate(over="ignore"):
+            return float(np.sum(self.bounds))
+
+    @cached_property
+    def squares(self) -> float:
+        """The sum of the squares of the bounds."""
+        return float(np.dot(self.bounds, self.bounds))
+
+
+@dataclass(frozen=True, eq=False)
+class PackedRows:
+    """The rows of a target as compiled code reads them, with the compiled functions that do.
+
+    ``rows`` is (N, width) float64 in C order, or rows that are gathered (`tunamh.rows.gathered_rows`). A target that
+    packs its rows later has only their number here.
+    """
+
+    rows: Any
+    bound_column: int  # the column with c_i
+    parts: Any
+
+
+def _refuse_wrong(c: np.ndarray, start: int = 0) -> None:
+    wrong = ~(c >= 0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"bound constants c must not be negative or NaN: row {start + row} has {c[row]:g}")
+
+
 def packed_size(n_rows: int, width: int) -> int:
     """Bytes of so many packed rows and of the law by which they are drawn."""
     return n_rows * (8 * width + 16)
@@ -42,6 +94,11 @@ def packed_size(n_rows: int, width: int) -> int:
 def weight_of(rows: Rows, temper: float) -> np.ndarray:
     """Weights of some rows, temper included."""
     return np.full(len(rows.y), temper) if rows.weights is None else temper * rows.weights
+
+
+def of_weighted_rows(terms: Callable[[Any, np.ndarray, np.ndarray], Result], temper: float, rows: Rows) -> Result:
+    """``terms(X, y, weight)`` of some rows."""
+    return terms(rows.X, rows.y, weight_of(rows, temper))
 
 
 class Packing(NamedTuple):
@@ -67,11 +124,15 @@ class Packing(NamedTuple):
 
     def into(self, rows: np.ndarray, block: Rows) -> Any:
         """Write a block into packed rows; returns what ``fill`` says of it."""
+        self._begin(rows, block)
+        return self.fill(rows, block)
+
+    def _begin(self, rows: np.ndarray, block: Rows) -> None:
+        """All that ``fill`` does not write."""
         block.X.pack(rows)
-        ROW.columns(rows, width=self.y_column).y[:] = block.y
+        columns_by_name(ROW, rows, width=self.y_column).y[:] = block.y
         if self.weighted:
             rows[:, self._weight_column] = weight_of(block, self.temper)
-        return self.fill(rows, block)
 
     def made(self, block: Rows) -> tuple[int, np.ndarray, Any]:
         """The number of the first row, a block's packed rows, and what ``fill`` says of it."""
@@ -82,14 +143,103 @@ class Packing(NamedTuple):
     def rows(self, block: Rows) -> np.ndarray:
         return self.made(block)[1]
 
-    def weighed(self, block: Rows) -> tuple[int, Any, float, float]:
-        """What is to be known of a block of which no row is kept: its start, what ``fill`` says, sums of c and c^2."""
-        start, rows = block.start, np.empty((self.columns, len(block.y))).T  # columns in one piece, for sums
+    @property
+    def knows_bounds(self) -> bool:
+        """Whether rows whose bounds are known can be packed without finding these again."""
+        return hasattr(self.fill, "with_bounds")
+
+    def bounds(self, block: Rows) -> np.ndarray:
+        """The bounds of a block."""
+        rows = np.empty((self.columns, len(block.y))).T  # columns in one piece, for sums
+        self.fill(rows, block)
+        return columns_by_name(ROW, rows, width=self.y_column).bound
+
+    def some_rows(self, block: Rows, which: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """The packed rows ``which`` of a block, in whose places in the block ``c`` has the bounds."""
+        fill: Any = self.fill
+        if not hasattr(block.X, "some"):
+            rows = self.rows(block)[which]
+            columns_by_name(ROW, rows, width=self.y_column).bound[:] = c[which]
+            return rows
+        weights = None if block.weights is None else block.weights[which]
+        some = Rows(block.start, block.X.some(which), block.y[which], weights)
+        rows = packed_rows(len(which), self.columns)
+        self._begin(rows, some)
+        fill.with_bounds(rows, some, c[which])
+        return rows
+
+
+class KeptBounds:
+    """The bounds of all rows, where they are found in this process and the memory allows it.
+
+    By them a map that gathers rows knows which rows these are before it looks at any. Sent to another process it is
+    empty, and bounds are found anew there.
+    """
+
+    def __init__(self, n_rows: int):
+        self._values, self._filled = np.empty(n_rows), list[int]()
+
+    def __reduce__(self) -> Any:
+        return KeptBounds, (0,)
+
+    def put(self, start: int, c: np.ndarray) -> None:
+        if start + len(c) <= len(self._values):
+            self._values[start : start + len(c)] = c
+            self._filled.append(len(c))
+
+    def of(self, start: int, n: int) -> np.ndarray | None:
+        """Those of a block; None where they are not known."""
+        return self._values[start : start + n] if self.whole and start + n <= len(self._values) else None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all are here."""
+        return 0 < len(self._values) == sum(self._filled)
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """What is to be known of a block of which no row is kept: its start, what ``fill`` says, sums of c and c^2."""
+
+    packing: Packing
+    fill: Callable[[np.ndarray, Rows], Any]
+    """That of the packing, or one that also holds every row against its bound."""
+
+    kept: KeptBounds | None = None
+
+    def __call__(self, block: Rows) -> tuple[int, Any, float, float]:
+        rows = np.empty((self.packing.columns, len(block.y))).T  # columns in one piece, for sums
         said = self.fill(rows, block)  # features and responses are not asked for
-        c = ROW.columns(rows, width=self.y_column).bound
-        wrong = ~(c >= 0)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(f"bound constants c must not be negative or NaN: row {start + row} has {c[row]:g}")
-        with np.errstate(over="ignore"):
-            return start, said, float(np.sum(c)), float(np.dot(c, c))
+        c = columns_by_name(ROW, rows, width=self.packing.y_column).bound
+        sums = weighed(c, block.start)
+        if self.kept is not None:
+            self.kept.put(block.start, c)
+        return block.start, said, *sums
+
+
+def weighed(c: np.ndarray, start: int) -> tuple[float, float]:
+    """The sums of c and of c^2 of a block; raises for bounds that are none."""
+    with np.errstate(over="ignore"):
+        total, squares = float(np.sum(c)), float(np.dot(c, c))
+    if not (total < np.inf and c.min() >= 0):
+        _refuse_wrong(c, start)
+    return total, squares
+
+
+def pack_in_memory(packing: Packing, observations: Any, parts: Any, take: Callable[[Any], Any]) -> PackedRows:
+    """All rows of some observations, packed; ``take`` is called with what ``fill`` says of each block, in order."""
+    packed = packed_rows(observations.n_rows, packing.columns)
+    bound = ROW.places(width=packing.y_column).bound
+    if not observations.in_process:
+        for start, rows, result in observations.map(packing.made):
+            packed[start : start + len(rows)] = rows
+            take(result)
+        return PackedRows(packed, bound, parts)
+
+    def pack(block: Rows) -> Any:
+        observations.check(block)
+        return packing.into(packed[block.start : block.start + len(block.y)], block)
+
+    for result in observations.map(pack):
+        take(result)
+    return PackedRows(packed, bound, parts)

@@ -15,8 +15,9 @@ import numpy as np
 
 from .._arguments import shown
 from ..errors import SourceError, TunaMHError
+from ..process.blas import one_blas_thread
 from ..tables.frames import column_names
-from ..tables.libraries import RepeatedNames, as_frame, count_rows, cut, numbers_at_once
+from ..tables.libraries import RepeatedNames, as_frame, copied, count_rows, cut, numbers_at_once
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, with_progress
 from .table_source import SomeColumns, TableBlock, Tables
@@ -77,9 +78,23 @@ class CacheAsked(NamedTuple):
 
 
 class InPieces:
-    """A source of tables (`Tables`) that is made of pieces of so many rows each, in a list or iterated over anew.
+    """A source of tables that are read piece by piece: the result of `tunamh.open_rows`.
 
-    ``executor`` is where they are read, None the library's own threads.
+    A piece is a part of the data that is read as one task, such as a row group of a Parquet file. ``tables[["distance",
+    "hour"]]`` chooses columns, for ``X=`` of `tunamh.GLM`.
+
+    Attributes
+    ----------
+    n_rows : int
+        The number of rows.
+    names : tuple of str
+        The names of the columns.
+    lengths : list of int
+        The number of rows of each piece.
+    memory : int or None
+        The largest number of bytes that rows may use; None: no limit.
+    executor
+        The object that reads the pieces; None: threads of this process.
     """
 
     def __init__(
@@ -106,20 +121,37 @@ class InPieces:
     scratch: str | None = None
 
     def with_scratch(self, folder: str | None) -> InPieces:
-        """The same tables, of which a model with groups keeps large arrays in files of a folder."""
+        """Return these tables, after setting the folder for the large arrays of models with groups (``scratch=``)."""
         self.scratch = folder
         return self
 
     def with_cache(self, cache: CacheAsked | None) -> InPieces:
-        """The same tables, of which a formula's model keeps what it computes in a folder."""
+        """Return these tables, after setting the cache for what models compute of them (``cache=``)."""
         self.cache = cache
         return self
 
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
+        """Return a block with the first rows and these ``columns`` (None: all).
+
+        Of plain arrow tables a copy is kept, since to read one block of a row group is to read all of it.
+        """
+        known = self._first
+        if columns is not None and known is not None and set(columns) <= set(known.table.column_names):
+            return known._replace(table=known.table.select(list(columns)))
         piece = next(piece for piece, length in zip(self.pieces, self.lengths, strict=True) if length > 0)
-        return next(self._reading.blocks(piece, 0, columns))
+        found = next(self._reading.blocks(piece, 0, columns))
+        copy = copied(found.table) if columns is not None and self._reading.change is None else None
+        if copy is not None:
+            self._first = found._replace(table=copy, numbers=numbers_at_once(copy))
+        return found
+
+    _first: TableBlock | None = None
 
     def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
+        """Apply ``function`` to every block; return an iterator of the results, in the order of the blocks.
+
+        Only the columns named in ``columns`` are read (None: all columns).
+        """
         task = OfBlocks(function, self._reading, None if columns is None else tuple(columns))
         tasks = (each for each in zip(self.pieces, self.starts, self.lengths, strict=True) if each[2] > 0)
         for results in in_order(self.executor, task, tasks):
@@ -154,6 +186,10 @@ class OfBlocks:
     columns: tuple[str, ...] | None
 
     def __call__(self, piece: Piece, start: int, length: int) -> list[Any]:
+        with one_blas_thread():  # here, so that it is set once, and not for each block
+            return self._of_piece(piece, start, length)
+
+    def _of_piece(self, piece: Piece, start: int, length: int) -> list[Any]:
         results, done = [], 0
         for block in self.reading.blocks(piece, start, self.columns):
             between_blocks()

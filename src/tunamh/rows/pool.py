@@ -36,7 +36,7 @@ class Pool:
         self.source, self.served, self._all_rows = source, served, all_rows
         self.capacity = source.most_servings() * source.serving
         self.rows = packed_rows(self.capacity + 1, source.width)
-        self.rows[self.capacity] = 0.0
+        self.rows[[0, self.capacity]] = 0.0  # the first one is read where no rows could be had
         self.numbers = np.zeros(self.capacity + 1, np.int64)
         self.batch, self._end, self.error = -1, 0, None
         self._readable = self.rows.view()

@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiled import helper
 from ..errors import SourceError
+from .packing import KeptBounds
 from .source import Rows
 
 SERVING = 8192
@@ -79,7 +81,7 @@ class Plan:
         order, uniforms, begins = self._draw()
         b = int(np.searchsorted(self.starts, start))
         if b >= len(self.starts) or self.starts[b] != start:
-            raise SourceError(f"no block began at row {start} when bounds were summed: the blocks have changed.")
+            raise SourceError(f"the data have changed: when the bounds were added up, no block began at row {start}.")
         part = slice(begins[b], begins[b + 1])
         return float(self.sums[b]), order[part], uniforms[part]
 
@@ -92,40 +94,82 @@ class Wanted(NamedTuple):
     numbers: np.ndarray
 
 
+class SomeRows(NamedTuple):
+    """The bounds of all rows where they are kept, what finds those of a block, and what packs some of its rows."""
+
+    kept: KeptBounds | None
+    bounds: Callable[[Rows], np.ndarray]
+    pack: Callable[[Rows, np.ndarray, np.ndarray], np.ndarray]
+
+
 @dataclass(frozen=True)
 class OfPackedBlock:
     """Of a block, packed once: the rows that ``plan`` wants, and what ``task`` says of all of them; each may be None.
 
-    A task is a function of the number of the first row and of the packed rows.
+    A task is a function of the number of the first row and of the packed rows. Without one only rows that are wanted
+    are packed, where that is known by their bounds (``some``).
     """
 
     pack: Callable[[Rows], np.ndarray]
     column: int
     plan: Plan | None = None
     task: Callable[[int, np.ndarray], Any] | None = None
+    some: SomeRows | None = None
 
     def __call__(self, block: Rows) -> tuple[Wanted | None, Any]:
         wanted = None if self.plan is None else self.plan.of(block.start)
         if self.task is None and (wanted is None or len(wanted[1]) == 0):
             return None, None
+        if wanted is not None and self.some is not None and self.task is None:
+            return self._some_of(block, self.some, *wanted), None
         rows = self.pack(block)
         found = None if wanted is None else self._found(block.start, rows, *wanted)
         return found, None if self.task is None else self.task(block.start, rows)
 
+    def _some_of(self, block: Rows, some: SomeRows, known: float, places: np.ndarray, uniforms: np.ndarray) -> Wanted:
+        c = None if some.kept is None else some.kept.of(block.start, len(block.y))
+        if c is None:
+            c = some.bounds(block)
+            _refuse_another_sum(block.start, c, known)
+        chosen = by_cumulated(c, uniforms)
+        return Wanted(places, some.pack(block, chosen, c), block.start + chosen)
+
     def _found(self, start: int, rows: np.ndarray, known: float, places: np.ndarray, uniforms: np.ndarray) -> Wanted:
         c = rows[:, self.column]
-        total = float(np.sum(c))
-        if not abs(total - known) <= _SAME_SUM * known:
-            raise SourceError(
-                f"the rows from {start} on have other bounds than when they were summed up ({total:.9g}, not "
-                f"{known:.9g}): the data changed. Open the rows again and make a new target."
-            )
+        _refuse_another_sum(start, c, known)
         chosen = by_cumulated(c, uniforms) if len(places) else np.empty(0, np.int64)
         return Wanted(places, rows[chosen], start + chosen)
 
 
+def _refuse_another_sum(start: int, c: np.ndarray, known: float) -> None:
+    total = float(np.sum(c))
+    if not abs(total - known) <= _SAME_SUM * known:
+        raise SourceError(
+            f"the rows from {start} on have other bounds than when they were summed up ({total:.9g}, not "
+            f"{known:.9g}): the data changed. Open the rows again and make a new target."
+        )
+
+
 def by_cumulated(c: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
     """For every uniform the row at it, by the law ``c_i / sum c``; rows with ``c_i = 0`` are never met."""
-    ends = np.cumsum(c)
-    last = int(np.flatnonzero(c > 0)[-1])
-    return np.minimum(np.searchsorted(ends, uniforms * ends[-1], side="right"), last)
+    chosen = np.empty(len(uniforms), np.int64)
+    _fill_by_cumulated(np.ascontiguousarray(c), uniforms, np.empty(len(c)), chosen)
+    return chosen
+
+
+@helper
+def _fill_by_cumulated(c, uniforms, ends, chosen):
+    total, last = 0.0, 0
+    for i in range(c.size):
+        total += c[i]
+        ends[i] = total
+        last = i if c[i] > 0.0 else last
+    for k in range(uniforms.size):
+        wanted, low, high = uniforms[k] * total, 0, c.size
+        while low < high:  # the first row whose end is beyond it
+            middle = (low + high) // 2
+            if ends[middle] <= wanted:
+                low = middle + 1
+            else:
+                high = middle
+        chosen[k] = min(low, last)

@@ -23,11 +23,19 @@ NOWHERE = -1
 
 
 class Factored(NamedTuple):
-    """Columns of ``X`` of which the last ones are dummies (0 or 1) of factors, stored in a short form.
+    """Columns of ``X`` in a short form: first numeric columns, then dummies (0 or 1) of factors.
 
-    ``X`` has ``dim`` columns. ``numbers`` (n, k) are the first k of them; the others are the dummies. ``positions`` (n,
-    F) has, for each row and each of F factors, the number of the column of ``X`` that is 1; -1 means the reference
-    level, which has no column. If ``values`` (n, F) is set, the dummies have these values instead of 1.
+    Parameters
+    ----------
+    numbers : (n, k)
+        The first ``k`` columns of ``X``. The other columns are the dummies.
+    positions : (n, F)
+        For each row and each of the F factors, the number of the column of ``X`` that is 1. The number -1 means the
+        reference level, which has no column.
+    dim : int
+        The number of columns of ``X``.
+    values : (n, F), optional
+        The values of the dummies. Default: 1.
     """
 
     numbers: np.ndarray
@@ -49,13 +57,23 @@ def level_positions(codes: Sequence[np.ndarray], sizes: Sequence[int], begins: i
 
 
 class Rows(NamedTuple):
-    """Consecutive rows of the data; ``start`` is the number of the first one.
+    """A block of consecutive rows of the data: what your own source passes to ``function`` in ``map``.
 
-    In your own source ``X`` is an array (n, d), or `Factored` columns, and ``y`` (n,) has the responses. Without
-    ``weights``, all weights are 1; without ``offset``, all offsets are 0. ``censored`` is 1 if the true response is
-    larger than ``y``, -1 if it is smaller, 0 otherwise. Only the library uses ``entry``, the time when the observation
-    of a row begins, and ``others``, the columns of further linear predictors. (Inside the library ``X`` and ``others``
-    are blocks of designs, `tunamh.targets.designs`.)
+    Parameters
+    ----------
+    start : int
+        The number of the first row of the block in the data.
+    X : (n, d), or Factored
+        The columns.
+    y : (n,)
+        The responses.
+    weights, offset : (n,), optional
+        The weights (default: 1) and the offsets (default: 0) of the rows.
+    censored : (n,), optional
+        1 if the true response is larger than ``y``, -1 if it is smaller, 0 otherwise.
+    others, entry
+        Only the library sets these two: the columns of further linear predictors, and the times when the observation of
+        the rows begins. (Inside the library ``X`` and ``others`` are blocks of designs, `tunamh.targets.designs`.)
     """
 
     start: int
@@ -78,11 +96,14 @@ def rows_at(X: Any, which: np.ndarray) -> Any:
 
 @runtime_checkable
 class Source(Protocol):
-    """A source of rows that are read block by block. Every time it is read, it must return the same rows.
+    """The interface of a source of rows that are read block by block.
 
-    Blocks come in the order of the rows, cover all rows, and have at least one row each. The draws depend on how the
-    rows are divided into blocks, because sums are rounded differently. The draws do not depend on where and when a
-    block is read.
+    A source has the number of rows ``n_rows``, the names ``names`` of the columns of ``X`` (or None), and
+    ``fingerprint``, a short text that differs for different data. Every pass over the source must return the same rows.
+    The blocks come in the order of the rows, contain all rows, and have at least one row each.
+
+    The draws depend on how the rows are divided into blocks, because sums are rounded differently. They do not depend
+    on where and when a block is read.
     """
 
     n_rows: int
@@ -93,7 +114,7 @@ class Source(Protocol):
     """A short text that differs for different data."""
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        """Apply ``function`` to every block; return an iterator of the results, in the order of the blocks.
+        """Apply ``function`` to every block (`Rows`); return an iterator of the results, in the order of the blocks.
 
         Do not catch exceptions of ``function``.
         """

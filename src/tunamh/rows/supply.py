@@ -20,11 +20,19 @@ from ..compiled.vector import prefetch
 
 
 class Supply(NamedTuple):
-    """The object that draws rows at random for a test or kernel.
+    """The object that draws rows at random for a test or a kernel.
 
-    ``refill`` is the compiled function that fills a buffer with row numbers in advance. ``law`` has the numbers from
-    which it draws them; these contain the probabilities of the rows. ``pool`` is None if all rows are in memory;
-    otherwise it has the rows that were read in advance.
+    Use ``target.supply``: it draws row ``i`` with the probability ``c_i / C``, its bound divided by the sum of all
+    bounds. Use `NO_ROWS` for a test or a kernel that draws no rows.
+
+    Parameters
+    ----------
+    refill : Part
+        The compiled function that writes the numbers of the next rows into a buffer.
+    law : array
+        The numbers from which ``refill`` draws; they contain the probabilities of the rows.
+    pool : optional
+        None if all rows are in memory; otherwise the rows that were read in advance.
     """
 
     refill: Part
@@ -39,9 +47,10 @@ def random_access(rows: np.ndarray, column: int) -> Supply:
     gives ``a_k``, so that a row is drawn in constant time. Slots are row numbers.
     """
     table = np.empty((rows.shape[0], 2))
-    total = float(np.sum(rows[:, column]))
+    weights = rows[:, column]
+    total = float(np.sum(weights))
     if total > 0:
-        fill_alias(rows, column, total, table)
+        fill_alias(weights, total, table)
     table.flags.writeable = False
     return Supply(_refill_by_alias, table)
 
@@ -66,15 +75,15 @@ def _refill_by_alias(lanes, ring, uniform, cursor, law):
 
 
 @helper
-def fill_alias(rows, column, total, table):
-    """Vose's construction in one sweep, without work lists.
+def fill_alias(weights, total, table):
+    """Walker's table of some weights with this sum: Vose's construction in one sweep, without work lists.
 
     A cell is small below 1 and large from 1 on. Each small cell is topped up to 1 by the current large cell. A large
     cell that becomes small by giving is closed at once if the sweep has passed it, and waits for the sweep if not.
     """
-    n = rows.shape[0]
+    n = weights.size
     for k in range(n):
-        table[k, 0] = rows[k, column] * (n / total)
+        table[k, 0] = weights[k] * (n / total)
         table[k, 1] = k
     large = _next_large(table, 0)
     sweep = 0
@@ -133,8 +142,6 @@ in memory; and in the stream, at the first one in memory, -1 where rows could no
 ROWS_AHEAD = 8
 """Rows asked for before they are read: about as many as the memory serves at once."""
 
-_LINE = 8  # float64 numbers in a 64-byte cache line
-
 
 class StreamState(NamedTuple):
     """What a stream remembers, apart from its supply."""
@@ -173,10 +180,11 @@ def open_stream(seed: np.random.SeedSequence, supply: Supply | None = None) -> S
 
 @helper
 def draw_rows(stream, most):
-    """Return the place ``start`` of the next drawn rows in the buffer ``stream.ring``, and their number ``n <= most``.
+    """Draw at most ``most`` rows: return a pair ``(start, n)``, where they begin in a buffer and how many they are.
 
-    The rows are drawn in advance, with fixed probabilities. The numbers of these rows are ``stream.ring[start : start +
-    n]``, and a uniform random number for each of them is in ``stream.uniform``.
+    ``stream`` is the argument of `Decide` or `Step` with the buffer. The numbers of the rows are ``stream.ring[start :
+    start + n]``. A uniform random number for each of them is in ``stream.uniform[start : start + n]``. The rows are
+    drawn in advance, with fixed probabilities.
     """
     if stream.cursor[0] == stream.ring.size:
         stream.refill(stream.lanes, stream.ring, stream.uniform, stream.cursor, stream.law)
@@ -184,12 +192,3 @@ def draw_rows(stream, most):
     n = min(most, stream.ring.size - start)
     stream.cursor[0] = start + n
     return start, n
-
-
-@helper
-def prefetch_row(rows, i):
-    """Ask for all cache lines of row ``i`` of a C-ordered matrix."""
-    width = rows.shape[1]
-    for j in range(0, width, _LINE):
-        prefetch(rows, i * width + j)
-    prefetch(rows, i * width + width - 1)

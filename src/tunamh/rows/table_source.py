@@ -19,11 +19,19 @@ Result = TypeVar("Result")
 
 
 class TableBlock(NamedTuple):
-    """Consecutive rows of a table; ``start`` is the number of the first one.
+    """Consecutive rows of a table: the argument of the function ``read`` in `RowsOfTables`.
 
-    ``table`` is a pyarrow, pandas or polars table or a dict of arrays; ``table[name]`` is a column. ``place`` is the
-    origin of the rows for error messages, such as ``row group 3 of flights/2020.parquet, from its row 8192 on``.
-    ``numbers`` has columns that the reader has already converted to arrays; it can be empty.
+    Parameters
+    ----------
+    start : int
+        The number of the first row.
+    table : table
+        A pyarrow, pandas or polars table, or a dict of arrays; ``table[name]`` is a column.
+    place : str
+        The origin of the rows, for error messages, such as ``row group 3 of flights/2020.parquet, from its row 8192
+        on``.
+    numbers : dict of arrays
+        Columns that the reader has already converted to arrays; it can be empty.
     """
 
     start: int
@@ -34,11 +42,10 @@ class TableBlock(NamedTuple):
 
 @runtime_checkable
 class Tables(Protocol):
-    """A source of tables that are read block by block and have the same columns.
+    """The interface of a source of tables that are read block by block, such as the result of `tunamh.open_rows`.
 
-    Every time it is read, it must return the same rows.
-
-    ``memory`` is the number of bytes that a run may use for rows (None: no limit).
+    All blocks have the same columns. Every pass over the source must return the same rows. ``memory`` is the number of
+    bytes that a run may use for rows; None: no limit.
     """
 
     n_rows: int
@@ -50,7 +57,7 @@ class Tables(Protocol):
         """Columns by name."""
 
     def first(self, columns: Sequence[str] | None = None) -> TableBlock:
-        """Return a block with the first rows. tunamh finds the names and types of the columns in it."""
+        """Return a block with the first rows. It shows the names and types of the ``columns`` (None: all)."""
 
     def map(self, function: Callable[[TableBlock], Result], columns: Sequence[str] | None = None) -> Iterator[Result]:
         """Apply ``function`` to every block and return an iterator of the results, in the order of the blocks.
@@ -130,6 +137,7 @@ class RowsOfTables:
         return self.read(self.tables.first(self.columns))
 
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
+        """Apply ``function`` to every block of rows; return an iterator of the results, in the order of the blocks."""
         return self.tables.map(_Read(self.read, function), self.columns)
 
     def __repr__(self) -> str:

@@ -1,1 +1,1 @@
-"""From a target to draws: the front doors `sample`, `resume` and `laplace`, and what a run of theirs does."""
+"""The functions `sample`, `resume`, `laplace` and `evidence`, and the runs that they start."""

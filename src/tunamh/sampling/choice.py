@@ -340,7 +340,7 @@ def _for_expansion(target: TaylorTarget, where: str, batch: float | None = None)
 
 def _cheaper_test(target: TaylorTarget, batch: float) -> tuple[Any, str]:
     """A minibatch or all rows, whichever a step costs less with, and which rows that are."""
-    by_maps = target.gathered is not None and not target.gathered.audited
+    by_maps = target.gathered is not None and target.gathered.by_maps
     if by_maps and target.total_bound > 0.0:
         return _cheaper_by_maps(target, batch)
     n_rows = target.n_rows

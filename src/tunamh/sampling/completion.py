@@ -6,15 +6,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..errors import ConvergenceWarning
 from ..process.callers import users_line
 from ..process.progress import Progress
 from ..results.convergence import judge
 from ..results.layout import Layout
 from ..results.overdispersion import told_of_dispersion
-from ..results.tree import ChainResult, closing_line, to_datatree, to_plain_dict
+from ..results.tree import ChainResult, closing_line, stacked, to_datatree, to_plain_dict
 from ..targets.base import Target
 
 
@@ -27,7 +25,10 @@ def assemble_result(
     seconds: float,
     progress: Progress,
 ) -> tuple[Any, list[Warning]]:
-    """The draws as a DataTree, and what to warn of. What fails here becomes a warning: the draws must not be lost."""
+    """The draws as a DataTree, and what to warn of. What fails here becomes a warning: the draws must not be lost.
+
+    ``results`` are in walked coordinates; their arrays are written over.
+    """
     complaints: list[Warning] = []
     kept = min(len(result.draws) for result in results)
     laplace: dict[str, Any] = {}
@@ -36,14 +37,16 @@ def assemble_result(
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         complaints.append(UserWarning(f"the distance from Laplace's approximation could not be measured ({reason})"))
+    results = [result._replace(draws=target.to_user_in_place(result.draws)) for result in results]
+    draws = stacked([result.draws[:kept] for result in results])
     try:
-        posterior = to_datatree(results, layout, laplace=laplace, **about)
+        posterior = to_datatree(results, layout, draws=draws, laplace=laplace, **about)
     except Exception as error:
         posterior = to_plain_dict(results)
         reason = f"{type(error).__name__}: {error}"
         complaints.append(UserWarning(f"no DataTree could be made ({reason}): the draws are in a plain dictionary"))
     try:
-        convergence = judge(np.stack([result.draws[:kept] for result in results]))
+        convergence = judge(draws)
         thin, statistics = about["settings"]["thin"], about["statistics"]
         progress.say(closing_line(results, convergence, layout.names, target.n_rows, statistics, thin, seconds))
         told = None

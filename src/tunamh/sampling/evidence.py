@@ -39,10 +39,11 @@ _FEWEST = 200
 def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: Any = 0) -> Evidence:
     """Estimate the log marginal likelihood of a regression, ``log p(y)``, with its standard error.
 
-    ``p(y) = integral p(y | theta) p(theta) d theta`` includes all constants of the likelihood and of the prior. The
-    difference of the log evidence of two models for the same responses is the log of their Bayes factor;
-    `tunamh.compare` computes posterior probabilities from it. The estimate needs one pass over all rows, and acceptance
-    probabilities of moves, which read only minibatches, as in `tunamh.sample` (docs/compare.md has the formula).
+    ``p(y) = integral p(y | theta) p(theta) d theta`` includes all constants of the likelihood and of the prior. For two
+    models of the same responses, the difference of the two results is the logarithm of the Bayes factor;
+    `tunamh.compare` also computes posterior probabilities of models. The estimate needs one pass over all rows. The
+    rest comes from acceptance probabilities of moves that read only minibatches, as in `tunamh.sample` (docs/compare.md
+    has the formula).
 
     Parameters
     ----------
@@ -50,15 +51,15 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
         A regression with proper priors (the default priors of formulas are proper). You can also pass a result that
         already contains its evidence; then this evidence is returned.
     posterior : DataTree, optional
-        The result of ``tunamh.sample(target)``. Its draws are used, and the evidence is stored in it, for saved files
-        and `tunamh.compare`. Default: the function makes 4000 draws itself.
+        The result of ``tunamh.sample(target)``. The function uses its draws and stores the evidence in this result, for
+        saved files and `tunamh.compare`. Default: the function makes 4000 draws itself.
     proposals : int
         Number of proposed moves in each of two directions. In the first direction, moves go from draws of the posterior
         to a fixed point near the centre of the posterior. In the second direction, they go from this point to draws
         from an approximation of the posterior. In models with group effects, and in models with unknown scales of a
-        prior and few rows, there are no such moves: this many draws from the posterior are compared with the same
-        number of draws from the approximation (bridge sampling). The standard error is proportional to one over the
-        square root of this number.
+        prior and few rows, there are no such moves. The function then compares this number of draws from the posterior
+        with the same number of draws from the approximation (bridge sampling). The standard error is proportional to
+        one over the square root of this number.
     rng : seed, optional
         The seed of the moves. Default: 0, so that a second call gives the same result.
 
@@ -79,15 +80,21 @@ def evidence(target: Any, posterior: Any = None, *, proposals: int = 4000, rng: 
     Notes
     -----
     With group effects, every proposal reads all rows, and the number of proposals decreases with the number of rows,
-    down to 200. The effects of the largest factor are integrated out, group by group, without bias.
-    For smooth terms, `Ridge`, `Grouped` and `Horseshoe` without groups, proposals read all rows if these are few, and
-    otherwise minibatches.
+    down to 200. The effects of the largest factor are integrated out, group by group, without bias. For smooth terms,
+    `Ridge`, `Grouped` and `Horseshoe` without groups, proposals read all rows if these are few, and otherwise
+    minibatches.
 
     A row of weight ``w`` counts as ``w`` rows. With ``temper``, ``p(y | theta)`` is raised to the power ``temper``.
     Your own energy (`tunamh.family`) must be minus the log density with all its constants.
 
     The evidence depends on the priors, even if the posterior hardly does: if the prior is ten times as wide, the log
     evidence decreases by about 2.3 for each coefficient.
+
+    Examples
+    --------
+    >>> first = tunamh.evidence(tunamh.regression("late ~ distance", flights, family="logistic"))
+    >>> second = tunamh.evidence(tunamh.regression("late ~ distance + hour", flights, family="logistic"))
+    >>> second.bayes_factor(first)
     """
     if not isinstance(target, Target) and posterior is None:
         return _kept(target)

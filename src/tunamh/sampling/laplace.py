@@ -29,11 +29,12 @@ _CHAINS, _DRAWS, _TUNE = 4, 1000, 500  # of the run against which the approximat
 
 @dataclass(frozen=True, eq=False)
 class LaplaceApproximation:
-    """The normal distribution ``N(mode, Q^-1)``; ``Q`` is the Hessian of minus the log posterior at the mode.
+    """Laplace's approximation of a posterior: the result of `tunamh.laplace`.
 
-    If all parameters are coefficients, the approximation is normal in these parameters. If a scale, a shape or a
-    similar parameter is unknown, the approximation is normal on a transformed scale; ``mode``, ``covariance`` and draws
-    are converted back to the original parameters. It is not the posterior: its draws are marked as inexact.
+    It is the normal distribution ``N(mode, Q^-1)``; ``Q`` is the Hessian of minus the log posterior at the mode. If all
+    parameters are coefficients, the approximation is normal in these parameters. If a scale, a shape or a similar
+    parameter is unknown, the approximation is normal on a transformed scale; ``mode``, ``covariance`` and draws are
+    converted back to the original parameters.
 
     Attributes
     ----------
@@ -44,8 +45,9 @@ class LaplaceApproximation:
         parameters are transformed.
     distance : LaplaceDistance or None
         The distance from the posterior; None if it was not measured. ``total_variation`` is an upper bound of the total
-        variation distance. ``shift`` has, for each parameter, the posterior mean minus Laplace's mean, divided by the
-        posterior standard deviation. ``ratio`` has the posterior standard deviation divided by Laplace's.
+        variation distance. ``shift`` has, for each parameter, the posterior mean minus the mean of the approximation,
+        divided by the posterior standard deviation. ``ratio`` has the posterior standard deviation divided by the
+        standard deviation of the approximation.
     """
 
     target: Any = field(repr=False)
@@ -55,10 +57,12 @@ class LaplaceApproximation:
 
     @property
     def names(self) -> list[str]:
+        """Return the names of the d parameters, a list in the order of ``mode`` and ``covariance``."""
         return self.layout.names
 
     @property
     def mode(self) -> np.ndarray:
+        """Return the mode of the posterior, an array (d,)."""
         return self.target.to_user(self.law.mean)
 
     @cached_property
@@ -67,20 +71,34 @@ class LaplaceApproximation:
 
     @property
     def mean(self) -> np.ndarray:
+        """Return the means of the parameters under the approximation, an array (d,)."""
         return self._moments[0]
 
     @property
     def covariance(self) -> np.ndarray:
+        """Return the covariance of the parameters under the approximation, an array (d, d)."""
         return self._moments[1]
 
     @property
     def sd(self) -> np.ndarray:
+        """Return the standard deviations of the parameters under the approximation, an array (d,)."""
         return np.sqrt(np.diag(self.covariance))
 
     def sample(self, draws: int = 1000, rng: Any = None, chains: int = 4) -> Any:
-        """Return independent draws as a DataTree with the same variables as `tunamh.sample`, marked as inexact.
+        """Return independent draws from the approximation, in the same form as the result of `tunamh.sample`.
 
-        The result has ``chains`` chains of ``draws`` draws each; ``rng`` is the seed.
+        The draws do not come from the posterior, so the result is marked as inexact.
+
+        Parameters
+        ----------
+        draws, chains : int
+            The result has ``chains`` chains of ``draws`` draws each.
+        rng : seed, optional
+            The seed. By default the draws differ in every call.
+
+        Returns
+        -------
+        xarray.DataTree
         """
         import xarray
 
@@ -106,7 +124,7 @@ class LaplaceApproximation:
     def summary(self, **settings: Any) -> Any:
         """Return `tunamh.summary` of 4000 draws from the approximation, made with a fixed seed.
 
-        Every parameter is marked as inexact. ``settings`` are passed to `tunamh.summary`.
+        The name of every parameter ends in ``(inexact)``. ``settings`` are arguments of `tunamh.summary`.
         """
         return summary(self.sample(rng=0), **settings)
 

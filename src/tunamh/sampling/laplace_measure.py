@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..acceptance import MH, MHSS
-from ..capabilities import Approximated, Preparing, offers
+from ..capabilities import Approximated, Leading, Preparing, offers
 from ..chains.kernel import Kernel, ReadyKernel
 from ..chains.loop import ChainState, advance, setup_of
 from ..chains.metropolis import RATE, MetropolisHastings, joined
@@ -85,10 +85,12 @@ def laplace_attributes(
     kept = min(map(len, draws))
     if law is None or len(draws) * kept < FEWEST_DRAWS:
         return {}
-    every = max(1, len(draws) * kept * draws[0].shape[1] // _VALUES)
-    points = np.stack([chain[:kept:every] for chain in draws])
+    of = approximated_target(target)
+    size = of.places if offers(of, Leading) else draws[0].shape[1]  # effects of groups are not part of it
+    every = max(1, len(draws) * kept * size // _VALUES)
+    points = np.stack([chain[:kept:every, :size] for chain in draws])
     some = points[:, :: max(1, points.shape[1] // FEWEST_DRAWS)]
-    if (np.ptp(target.to_user(some), axis=(0, 1)) == 0).any():  # no chain moved
+    if (np.ptp(_in_users_units(target, some), axis=(0, 1)) == 0).any():  # no chain moved
         return {}
     rows = float(np.mean([ready.all_statistics.rows(record[:kept]).mean() for record in records]))
     steps = int(min(_STEPS, max(_STEP_SHARE * thin * len(draws) * kept, _ROWS / max(rows, 1.0))))
@@ -102,15 +104,20 @@ def measured(
     target: Any, law: LaplaceGaussian, walked: np.ndarray, bound: float | None, names: Sequence[str]
 ) -> LaplaceDistance:
     """Means and standard deviations of draws (chain, draw, parameter) beside the law's, in natural units."""
-    of = approximated_target(target)
-    centre, covariance = moments(of, law)
-    natural = target.to_user(walked)[..., : len(centre)]  # effects of groups are not part of it
+    centre, covariance = moments(approximated_target(target), law)
+    natural = _in_users_units(target, walked)[..., : len(centre)]
     mean, variance = natural.mean(axis=(0, 1)), natural.var(axis=(0, 1))
     sd = np.sqrt(variance)
     ratio = sd / np.sqrt(np.diag(covariance))
     ratio_error = ratio * _monte_carlo_error(np.square(natural - mean)) / (2.0 * variance)
     shift, shift_error = (mean - centre) / sd, _monte_carlo_error(natural) / sd
     return LaplaceDistance(list(names[: len(centre)]), bound, shift, shift_error, ratio, ratio_error)
+
+
+def _in_users_units(target: Any, points: np.ndarray) -> np.ndarray:
+    """Points as chains walk them, of groups without their effects."""
+    of = approximated_target(target)
+    return np.asarray((of if offers(of, Leading) else target).to_user(points))
 
 
 def _monte_carlo_error(values: np.ndarray) -> np.ndarray:

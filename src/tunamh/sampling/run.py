@@ -113,7 +113,7 @@ class ChainRun:
         with_bounds = [turn.proposal for turn in kernel.turns if turn.proposal and turn.supply is not NO_ROWS]
         if not with_bounds:
             check_energies(here, model, self.setup.pool)
-        elif self.setup.pool is not None and self.setup.pool.source.audited:
+        elif self.setup.pool is not None and not self.setup.pool.source.by_maps:
             pass  # piece by piece, when its rows were mapped
         elif self.number == 0 or self.point is not None or model.own_bounds:
             _check_a_move(here, with_bounds[0], self.setup, start)
@@ -331,6 +331,9 @@ def _check_a_move(here: np.ndarray, proposal: ReadyProposal, setup: ChainSetup, 
     else:
         check_energies(here, model, pool)
         return
+    if pool is not None and pool.source.audited:
+        pool.source.gather_what_is_due()
+        return  # block by block, when bounds were added up; the draws of `rng` are made as if it were done now
     try:
         check_move(here, there, model, step=0, pool=pool)
     except NonFiniteEnergy:

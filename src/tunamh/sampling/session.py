@@ -46,6 +46,11 @@ class Choices(NamedTuple):
     def checked(self) -> Choices:
         asked: tuple[Any, ...] = self
         target, test, proposal, control, kernel = asked
+        if isinstance(target, str):
+            raise TypeError(
+                f"target must be a model, got a text, {shown(target)}. Make a model of a formula and a table, and pass "
+                "it: tunamh.sample(tunamh.regression(formula, data))."
+            )
         if not isinstance(target, Target):
             raise TypeError(f"target must be a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
         if test is not None and (isinstance(test, type | Kernel) or not offers(test, Deciding)):
@@ -241,6 +246,5 @@ def _assembled(
     target, layout = sampler.target, sampler.layout
     walked = Walked([result.draws for result in results], [result.record for result in results], plan.thin)
     from_laplace = partial(laplace_attributes, target, sampler.kernel, sampler.ready, walked, plan.seed, layout.names)
-    natural = [result._replace(draws=target.to_user(result.draws)) for result in results]
     about = {"exact": sampler.kernel.exact, "statistics": sampler.ready.all_statistics, "settings": settings}
-    return assemble_result(natural, target, layout, about, from_laplace, seconds, progress)
+    return assemble_result(results, target, layout, about, from_laplace, seconds, progress)

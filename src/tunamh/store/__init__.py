@@ -1,20 +1,19 @@
-"""A run on disk: a folder of chunks, each of which is there whole or not at all.
-
-Why a folder and not one NetCDF file: HDF5 changes a file in place, so a kill within a write can leave a file that
-nothing opens any more. Here nothing is ever changed in place. A chunk is written under another name, synced to the disk
-and then renamed, which the file system does at once or not at all; zarr would need the same around every one of its
-files, and the state of the generators beside them. ::
+"""Stored runs: a folder with the draws of a run, from which `tunamh.resume` continues after a kill. ::
 
     run/
-      header.json               what the run was told, and what it must find again (`header`)
-      header.copy.json          the same, should that one be damaged
-      chain-0-000000000000.npz  draws of chain 0 from number 0 on, and its state after the last of them (`chunks`)
-      chain-0-000000007000.npz  the next ones
-      lock                      held by the process that writes
+      header.json               the arguments of the run, and what must be the same when it continues (`header`)
+      header.copy.json          a copy, in case the header is damaged
+      chain-0-000000000000.npz  a chunk: draws of chain 0 from number 0 on, and its state after the last one (`chunks`)
+      chain-0-000000007000.npz  the next chunk
+      lock                      the process that writes holds this file
 
-A chunk has a fixed number of draws. The last one of a chain grows: it is replaced by a longer version of itself about
-once a second, in warm-up too, when it has a state and no draws yet. As every chunk has the state after its last draw,
-one that is lost can be drawn again, bit for bit, from the one before it.
+A chunk is a file with a fixed number of draws. Only the last chunk of a chain grows: about once a second, a longer
+version replaces it. During warm-up it has the state of the chain and no draws. Every chunk has the state after its last
+draw. So if a chunk is lost, the same draws can be made again, bit for bit, from the chunk before it.
+
+No file is changed in place. A chunk is written under another name, synced to the disk and then renamed, and the file
+system does this completely or not at all. (HDF5, the format of NetCDF files, changes a file in place. A kill during a
+write can leave a file that no program can open.)
 """
 
 from .errors import StoreError

@@ -8,7 +8,9 @@ from ..errors import TunaMHError
 
 
 class StoreError(TunaMHError):
-    """A store cannot be written or read, or it belongs to another run. The message says what to do.
+    """The folder of a stored run cannot be written or read, or it belongs to another run.
+
+    The message says what to do.
 
     Attributes
     ----------

@@ -69,14 +69,18 @@ def refuse_taken(path: Path) -> None:
 
 
 class Store:
-    """A folder with a header and chunks."""
+    """A stored run: a folder with a header and chunks. A chunk is a file with draws of one chain."""
 
     def __init__(self, path: Path, header: Header):
         self.path, self.header = path, header
 
     @classmethod
     def create(cls, path: Path, header: Header) -> Store:
-        """A new folder, which is not there before its header is: a kill leaves no store, or one that goes on."""
+        """Make a new folder at ``path`` with ``header``, and return the store.
+
+        The folder has its name only after the header is written. So if the process is killed, there is no store, or a
+        store that can continue.
+        """
         refuse_taken(path)
         unborn = path.with_name(f".{path.name}.unborn")
         try:
@@ -93,27 +97,30 @@ class Store:
 
     @classmethod
     def open(cls, path: Path) -> Store:
+        """Return the store in the folder ``path``. Raises `StoreError` if there is none."""
         return cls(path, Header.read(path))
 
     @property
     def is_there(self) -> bool:
-        """Whether nobody has deleted or moved it meanwhile."""
+        """Return True if the folder still has a header, that is, if nobody has deleted or moved it."""
         return (self.path / NAME).exists()
 
     def lock(self) -> Lock:
+        """Return a lock for the folder: only one process may write to it."""
         return Lock(self.path)
 
     def change(self, header: Header) -> None:
-        """Write a changed header, where it is one."""
+        """Write ``header`` if it differs from the present header."""
         if header != self.header:
             header.write(self.path)
             self.header = header
 
     def tidy(self) -> None:
+        """Delete files that a killed process has left unfinished."""
         remove_unfinished(self.path)
 
     def firsts(self, chain: int) -> list[int]:
-        """The first draws of the chunks there are, in order."""
+        """Return the number of the first draw of each chunk of a chain, a sorted list."""
         try:
             names = os.listdir(self.path)
         except OSError as error:
@@ -125,12 +132,13 @@ class Store:
         return sorted(first for first in firsts if first % self.header.chunk_draws == 0)
 
     def chunk(self, chain: int, first: int) -> Chunk:
+        """Read and check the chunk of ``chain`` that begins with draw number ``first``. Raises `StoreError`."""
         header = self.header
         path = self.path / file_name(chain, first)
         return read_chunk(path, header.run, chain, first, header.sizes, header.chunk_draws)
 
     def chunks(self, chain: int) -> Iterator[Chunk]:
-        """From the first draw on, one behind the other, up to the first that is missing."""
+        """Yield the chunks of a chain in order, from the first draw up to the first missing chunk."""
         stop = 0
         for first in self.firsts(chain):
             if first != stop:
@@ -140,10 +148,10 @@ class Store:
             stop = chunk.stop
 
     def survey(self, chain: int) -> tuple[list[tuple[Chunk | None, int]], Chunk | None]:
-        """Every chunk is read and checked: what is missing between them, and the last one, None if there is none.
+        """Read and check all chunks of a chain; return a pair: what is missing, and the last chunk.
 
-        What is missing is a stretch of draws that begins behind a chunk, or at the start of the chain (None), and ends
-        before the draw with the number given.
+        What is missing is a list of pairs ``(before, end)``: draws are missing after the chunk ``before`` (None: from
+        the first draw on), up to the draw before number ``end``. The last chunk is None if there is none.
         """
         missing: list[tuple[Chunk | None, int]] = []
         last, stop = None, 0
@@ -155,7 +163,10 @@ class Store:
         return missing, last
 
     def result(self, chain: int, most: int | None = None) -> tuple[ChainResult, np.ndarray]:
-        """All draws of a chain, or the first ones: as walked, and as a user knows them."""
+        """Return the draws of a chain in two forms: in the coordinates of the chain, and as parameters.
+
+        ``most`` is the largest number of draws to return. Default: all.
+        """
         parts = [*self.chunks(chain)]
         walked, record = np.empty((0, self.header.columns[0])), np.empty((0, 0))
         if not parts:
@@ -165,7 +176,10 @@ class Store:
         return ChainResult(draws, record, elapsed, parts[-1].result.step_size), natural
 
     def take(self, rows: slice, which: Any) -> np.ndarray:
-        """Some draws of all chains, as `worst_of` asks for them, one chunk in memory at a time."""
+        """Return some draws of some parameters, an array (chain, draw, parameter).
+
+        ``rows`` are the numbers of the draws, and ``which`` are the parameters. Only one chunk at a time is in memory.
+        """
         first, stop, every = rows.start, rows.stop, rows.step or 1
         chains = []
         for chain in range(self.header.chains):
@@ -178,6 +192,10 @@ class Store:
         return np.stack(chains)
 
     def writer(self, chain: int, natural: Callable[[np.ndarray], np.ndarray]) -> ChainWriter:
+        """Return an object that writes the chunks of ``chain``.
+
+        ``natural`` converts draws from the coordinates of the chain to parameters.
+        """
         return ChainWriter(self, chain, natural)
 
 

@@ -47,33 +47,35 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Header:
-    """Plain values that JSON knows.
+    """The description of a stored run: the file ``header.json`` in its folder. All values can be written as JSON.
 
     Parameters
     ----------
     run : str
-        By which the chunks of this run are told from others.
+        A random name that all chunks (files of draws) of this run contain.
     draws, tune, thin, chains : int
-        As `tunamh.sample` takes them; of these, ``draws`` may grow.
+        The arguments of `tunamh.sample`. Of these, only ``draws`` may increase later.
     seed : dict
-        All of a SeedSequence.
+        The numbers of a NumPy SeedSequence.
     points : list
-        Where each chain begins, in walked coordinates, or None.
+        The initial state of each chain, in the coordinates of the chain; None: the chain chooses it.
     until : dict or None
         The fields of `tunamh.Until`.
     chunk_draws : int
-        Draws in a chunk.
+        The number of draws in a chunk.
     columns : list of two int
-        Numbers in a draw, as walked and as a user knows them.
+        How many numbers a draw has: in the coordinates of the chain, and as parameters of the user.
     variables : dict
-        Names of variables and their dimensions (`tunamh.results.layout.Layout`).
+        The names of the variables and their dimensions (`tunamh.results.layout.Layout`).
     exact, settings
-        As `tunamh.results.tree.to_datatree` takes them.
+        The arguments of `tunamh.results.tree.to_datatree`.
+    extra : str or None
+        The name of a further statistic in stores without ``statistics``.
     statistics : list or None
-        The columns of the record: name, how a draw's comes from those of its steps, whether it counts rows, whether it
-        is shown. None, in stores of before: those of a test, of which ``extra`` names the last.
+        For each statistic of the steps: its name, how the values of several steps are combined, whether it counts rows,
+        and whether results contain it. None in stores of old versions.
     identity : dict
-        What a run must find again to go on with the same draws (`identity`).
+        What must be the same if the run continues with the same draws (`tunamh.store.identity`).
     """
 
     run: str
@@ -100,13 +102,13 @@ class Header:
             whole_number(name, given[name], least)
         for name, kind in _KINDS.items():
             if not isinstance(given[name], kind):
-                raise TypeError(f"{name} is of another kind")
+                raise TypeError(f"{name} has the wrong type")
         if len(self.points) != self.chains or len(self.columns) != 2:
             raise ValueError("there must be a point for every chain and two numbers of columns")
         if not all(point is None or all(map(_is_number, point)) for point in self.points):
             raise TypeError("points must be lists of numbers")
         if not all(map(_is_text, self.identity.values())) or not self._names_a_kernel:
-            raise TypeError("identity or settings lack what belongs there")
+            raise TypeError("identity or settings are not complete")
         self._check_sizes()
         _ = self.columns_of_record
         _ = self.seeds, self.rule  # raise where they make none
@@ -118,50 +120,58 @@ class Header:
 
     @property
     def columns_of_record(self) -> Statistics:
-        """The statistics of the run; raises where these are none."""
+        """Return the statistics of the steps. Raises an error if the stored ones are not valid."""
         if self.statistics is None:
             return Statistics(statistics_of(self.extra))
         found = Statistics(Statistic(name, OverSteps[how], rows, shown) for name, how, rows, shown in self.statistics)
         if not all(_is_text(one.name) and {type(one.rows), type(one.shown)} == {bool} for one in found):
-            raise TypeError("statistics must be names with how they are kept")
+            raise TypeError("statistics are not valid")
         return found
 
     def _check_sizes(self) -> None:
         walked, natural = (whole_number("columns", n, 0) for n in self.columns)
         if natural != self.layout.size:
-            raise ValueError("there are other names than columns")
+            raise ValueError("the number of names is not the number of columns")
         if walked > 100 * (natural + 10) or 8 * self.chunk_draws * (walked + natural + 1) > _MOST_BYTES:
             raise ValueError("its chunks would be larger than any that tunamh writes")
 
     @property
     def seeds(self) -> np.random.SeedSequence:
-        """The SeedSequence as it was before the run spawned from it."""
+        """Return the SeedSequence of the run, before any other seed was made from it."""
         if not 4 <= whole_number("pool_size", self.seed["pool_size"], 1) <= _MOST_WORDS:
-            raise ValueError("a seed has a pool of a few words")
+            raise ValueError("the seed is not valid")
         return np.random.SeedSequence(**self.seed)
 
     @property
     def layout(self) -> Layout:
-        """The variables of the result."""
+        """Return the names and dimensions of the variables of the result."""
         return Layout.from_json(self.variables)
 
     @property
     def rule(self) -> Until | None:
+        """Return the rule that stops the run (`tunamh.Until`); None if there is no rule."""
         return None if self.until is None else Until(**self.until)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Columns of draws as walked, of draws as a user knows them, and of the record."""
+        """Return three numbers of columns.
+
+        They are the numbers of coordinates of the chain, of parameters, and of statistics for each draw.
+        """
         return self.columns[0], self.columns[1], len(self.columns_of_record)
 
     def write(self, folder: Path) -> None:
-        """The copy first: one of the two is always whole."""
+        """Write the header and a copy of it into ``folder``.
+
+        The copy is written first. So if the process is killed, one of the two files is complete.
+        """
         text = json.dumps({"kind": _KIND, "checksum": _checksum(asdict(self)), "header": asdict(self)}, indent=1)
         for name in (COPY, NAME):
             write_whole(folder / name, text.encode())
 
     @classmethod
     def read(cls, folder: Path) -> Header:
+        """Return the header of the run in ``folder``. Raises `StoreError` if there is none, or if it is damaged."""
         path = folder / NAME
         try:
             text = read_whole(path, _MOST_BYTES)

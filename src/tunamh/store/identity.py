@@ -29,7 +29,11 @@ def described(part: object) -> str:
 
 
 def first_steps(state: RunState, setup: ChainSetup) -> str:
-    """A hash of the first steps of a chain that was just opened; it is left as it is."""
+    """Return a hash of the first steps of a chain.
+
+    ``state`` is the state of a chain that was just opened; the function does not change it. If the hash differs from
+    the stored one, the run cannot continue with the same draws.
+    """
     copy = RunState.from_arrays(state.to_arrays())
     chain, in_force = copy.chain, copy.in_force(setup)
     draws, record, rows = np.empty((1, chain.here.size)), setup.new_record(1), 0.0
@@ -70,7 +74,11 @@ def identity_of(given: object, data: str, target: str, kernel: dict[str, str], s
 
 
 def refuse_another(path: Path, then: dict[str, str], now: dict[str, str]) -> None:
-    """Raise if what is known ``now`` differs from what the header says; called early with little, later with all."""
+    """Raise `StoreError` if a fact of this run differs from the fact in the header of the store at ``path``.
+
+    ``then`` are the facts in the header, and ``now`` those known of this run, such as a description of the target. The
+    function can be called with few facts early, and with all facts later.
+    """
 
     def differ(key: str) -> bool:
         return key in now and then.get(key) != now[key]

@@ -35,6 +35,11 @@ def read_store(store: Any) -> Any:
         There is no stored run, or one of its files is damaged. The message says which file, and what to do.
     NoDraws
         A chain has no draw yet.
+
+    Examples
+    --------
+    >>> tunamh.sample(target, draws=100_000, store="run")
+    >>> tunamh.summary(tunamh.read_store("run"))  # also in another process, while the run goes on
     """
     run = Store.open(as_path(store))
     header = run.header

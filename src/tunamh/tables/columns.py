@@ -9,6 +9,8 @@ from itertools import compress
 
 import numpy as np
 
+from ..process.scratch import large, stretches
+
 
 def squares(values: np.ndarray) -> float:
     """The sum of squares: NaN where one of the numbers is. It takes a part of the time of a look at each of them.
@@ -81,7 +83,7 @@ class Factor:
     @property
     def has_missing(self) -> bool:
         """Whether a value is missing."""
-        return bool(self.missing.any())
+        return len(self) > 0 and bool(self.codes.min() < 0)
 
     def take(self, which: slice | np.ndarray) -> Factor:
         """Some rows: a slice, a mask or their numbers."""
@@ -91,18 +93,27 @@ class Factor:
         """Codes of other levels; -1 of those that are none of them."""
         place = {level: code for code, level in enumerate(levels)}
         new = np.array([place.get(level, -1) for level in self.levels] + [-1], dtype=np.int64)
-        return new[self.codes]
+        return _looked_up(new, self.codes)
 
     def packed(self) -> Factor:
         """With the levels only that occur."""
         occurs = np.zeros(len(self.levels) + 1, bool)
-        occurs[self.codes] = True  # that of missing values, -1, is the last
+        for rows in stretches(len(self)):
+            occurs[self.codes[rows]] = True  # that of missing values, -1, is the last
         occurs = occurs[:-1]
         if occurs.all():
             return self
         used, absent = (tuple(compress(self.levels, which.tolist())) for which in (occurs, ~occurs))
         place = np.append(np.where(occurs, np.cumsum(occurs) - 1, -1), -1)
-        return replace(self, codes=place[self.codes], levels=used, absent=absent)
+        return replace(self, codes=_looked_up(place, self.codes), levels=used, absent=absent)
+
+
+def _looked_up(new: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """``new[codes]``, a large array."""
+    found = large(len(codes), new.dtype)
+    for rows in stretches(len(codes)):
+        found[rows] = new[codes[rows]]
+    return found
 
 
 Column = Numbers | Factor

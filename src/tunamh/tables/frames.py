@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..process.scratch import large, stretches
 from .columns import Column, Factor, Numbers
 from .libraries import LazyTable, RepeatedNames, as_frame, as_series, listed
 from .numbers import plain_array
@@ -111,7 +112,18 @@ class CompleteRows(NamedTuple):
     @property
     def numbers(self) -> np.ndarray | None:
         """Of the rows in their block; None: all of them."""
-        return np.flatnonzero(self.keep) if self.holes else None
+        return places_of(self.keep) if self.holes else None
+
+
+def places_of(keep: np.ndarray) -> np.ndarray:
+    """The numbers of the rows that are kept, a large array."""
+    found, begin = large(int(np.count_nonzero(keep)), np.int64), 0
+    for rows in stretches(len(keep)):
+        here = np.flatnonzero(keep[rows])
+        found[begin : begin + len(here)] = here
+        found[begin : begin + len(here)] += rows.start
+        begin += len(here)
+    return found
 
 
 def complete_rows(columns: Mapping[str, Column], n_rows: int) -> CompleteRows:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..process.scratch import large
 from .columns import Numbers
 from .frames import Frame, column_names, frame_of
 from .libraries import LazyTable, RepeatedNames, as_series, is_sparse, listed, narwhals
@@ -50,7 +51,11 @@ def as_vector(values: Any, what: str, length: int | None = None) -> np.ndarray:
     if length is not None and array.size != length:
         raise ValueError(f"{what} has {array.size} entries, but there are {length} rows.")
     refuse_non_finite(array, what)
-    return np.require(array, np.float64, ["C", "W"])  # compiled code is made for arrays that may be written to
+    if array.dtype == np.float64 and array.flags.carray:
+        return array
+    found = large(len(array))  # compiled code is made for arrays that may be written to
+    found[:] = array
+    return found
 
 
 def is_plain(values: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What to sample. A target says what a block of rows contributes and how far a row can move the energy."""
+"""Targets: posteriors as the sampler needs them, with the energy of each row and its bound."""
 
 from .base import Target
 from .energy import EnergyTarget

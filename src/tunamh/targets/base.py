@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +16,7 @@ from ..errors import NotApplicable
 from ..priors import PriorExpansion, ReadyPrior, as_prior
 from ..proposals import RandomWalk
 from ..rows.gathered_rows import GatheredRows
+from ..rows.packing import HeldRows, PackedRows
 from ..rows.supply import GATHERED, Supply, random_access
 from .layouts import pack_hyper
 from .parts import Parts
@@ -28,21 +28,29 @@ if TYPE_CHECKING:
 
 
 class Expansion(NamedTuple):
-    """Energy, gradient and Hessian at one point: of the data or, with the prior's added, of the posterior.
+    """An energy (negative log-likelihood, or minus log posterior) at one point, with its gradient and Hessian.
 
-    The Hessian is one in the coordinates of ``frame``, where there is one; the gradient never is.
+    ``energy`` is a number, ``gradient`` an array (d,), and ``hessian`` an array (d, d). If ``frame`` is set, the
+    Hessian is in the coordinates of this frame; `plain_hessian` is in the coordinates of the parameters. The gradient
+    is always in the coordinates of the parameters.
+
+    If ``bounds`` is set, it has bounds of the rows' remainders that the same pass over the rows has found.
     """
 
     energy: float
     gradient: np.ndarray
     hessian: np.ndarray
     frame: Frame | None = None
+    bounds: Any = None
 
     def plus(self, prior: PriorExpansion) -> Expansion:
         """Return the sum of this expansion and of the expansion of the prior's energy at the same point."""
         curvature = prior.hessian if self.frame is None else self.frame.of_form(prior.hessian)
         return self._replace(
-            energy=self.energy + prior.energy, gradient=self.gradient + prior.gradient, hessian=self.hessian + curvature
+            energy=self.energy + prior.energy,
+            gradient=self.gradient + prior.gradient,
+            hessian=self.hessian + curvature,
+            bounds=None,
         )
 
     def metric(self) -> Metric:
@@ -61,25 +69,16 @@ class Expansion(NamedTuple):
         return np.divide(1.0, np.sqrt(np.abs(curvature)), out=np.full(len(curvature), np.inf), where=curvature > 0)
 
 
-@dataclass(frozen=True, eq=False)
-class PackedRows:
-    """The rows of a target as compiled code reads them.
-
-    ``rows`` is (N, width) float64 in C order, or rows that are gathered. A target that packs its rows later
-    (`Target._pack`) has only their number here.
-    """
-
-    rows: np.ndarray | GatheredRows | int
-    bound_column: int  # the column with c_i
-    parts: Parts
-
-
 class Target(Value):
-    """A posterior, proportional to ``prior(theta) exp(-sum_i U_i(theta))`` with a sum over the rows ``i`` of the data.
+    """Base class of targets. A target is a posterior ``prior(theta) exp(-sum_i U_i(theta))``, up to a constant.
 
-    ``U_i`` is the energy (negative log-likelihood) of row ``i``. Each row has a bound ``c_i``:
-    ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)`` with a distance ``M``. Tempering and row weights are part of
-    ``U_i`` and of ``c_i``. The prior is not tempered.
+    The sum is over the rows ``i`` of the data, and ``U_i`` is the energy (negative log-likelihood) of row ``i``. Each
+    row has a bound ``c_i`` with ``|U_i(prop) - U_i(theta)| <= c_i M(theta, prop)`` for all ``theta`` and ``prop``;
+    ``M`` is a distance. ``U_i`` and ``c_i`` include the temper and the weight of the row. The temper does not change
+    the prior.
+
+    You need this class only for a new kind of target. `tunamh.regression`, `GLM`, `MixedModel` and `EnergyTarget` make
+    targets from data.
 
     Parameters
     ----------
@@ -118,7 +117,7 @@ class Target(Value):
 
     @property
     def seen_responses(self) -> SeenResponses | None:
-        """Return a subsample of the responses, which results keep in the group ``observed_data``.
+        """Return responses of some or all rows. Results keep them in the group ``observed_data``.
 
         The result is None if the rows are not in memory.
         """
@@ -143,7 +142,7 @@ class Target(Value):
 
     @property
     def description(self) -> dict[str, Any] | None:
-        """Return a dict with the numbers and names that `tunamh.predict` needs of the model. Results keep this dict.
+        """Return a dict that describes the model. `tunamh.predict` needs it, and results keep it.
 
         The result is None if nothing can be predicted.
         """
@@ -172,11 +171,10 @@ class Target(Value):
             own_numbers=tuple(float(value) for value in hyper),
             _family_hyper=fixed(family_hyper),
             _prior=prior.bind(dim) if ready is None else ready,
-            _bound_column=packed.bound_column,
         )
         rows = packed.rows
         if isinstance(rows, np.ndarray):
-            self._settle(n_rows=len(rows), _packed=self._accepted(rows))
+            self._settle(n_rows=len(rows), _packed=HeldRows(rows, packed.bound_column))
         elif isinstance(rows, GatheredRows):
             self._settle(n_rows=rows.n_rows, _packed=rows)
         else:
@@ -191,7 +189,6 @@ class Target(Value):
     n_rows: int
     _prior: ReadyPrior
     _family_hyper: np.ndarray
-    _bound_column: int
 
     @cached_property
     def _hyper(self) -> np.ndarray:
@@ -199,40 +196,34 @@ class Target(Value):
         return pack_hyper(self.own_numbers)
 
     @cached_property
-    def _packed(self) -> np.ndarray | GatheredRows:
-        rows = self._pack()
-        return self._accepted(rows) if isinstance(rows, np.ndarray) else rows
+    def _packed(self) -> HeldRows | GatheredRows:
+        return self._pack()
 
     @property
     def rows(self) -> np.ndarray:
-        """Return the packed rows, an array with one line per row: all numbers that compiled code reads of the row.
+        """Return the packed rows: an array with all numbers that compiled code reads, one line for each row.
 
-        The array is made when it is first needed."""
-        rows = self._packed
-        if isinstance(rows, GatheredRows):
+        The array is made when it is first needed. Raises `NotApplicable` if not all rows fit into memory.
+        """
+        return self._held.rows
+
+    @property
+    def _held(self) -> HeldRows:
+        packed = self._packed
+        if isinstance(packed, GatheredRows):
             raise NotApplicable(
-                f"this needs all {self.n_rows:,} rows in memory; packed, they take {rows.packed_size:,} bytes, and "
-                f"{rows.memory:,} are allowed: set a larger memory= of open_rows, or leave test= and control= out"
+                f"this needs all {self.n_rows:,} rows in memory; packed, they take {packed.packed_size:,} bytes, and "
+                f"{packed.memory:,} are allowed: set a larger memory= of open_rows, or leave test= and control= out"
             )
-        return rows
+        return packed
 
     @property
     def gathered(self) -> GatheredRows | None:
-        """Return the rows that each chain will draw next, if not all rows fit into memory; otherwise None.
+        """Return the rows that the chains will draw next, if not all rows fit into memory; otherwise None.
 
-        They are read from the source in one pass (*gathered*).
+        These rows were read from the source in one pass.
         """
         return self._packed if isinstance(self._packed, GatheredRows) else None
-
-    def _accepted(self, rows: np.ndarray) -> np.ndarray:
-        wrong = ~(rows[:, self._bound_column] >= 0)  # infinity is allowed: such a target serves tests without bounds
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"bound constants c must not be negative or NaN: row {row} has {rows[row, self._bound_column]:g}"
-            )
-        rows.flags.writeable = False
-        return rows
 
     def best_mode(self) -> Mode:
         """Return the mode that has, by Laplace's approximation, the largest share of the posterior probability."""
@@ -240,75 +231,68 @@ class Target(Value):
 
         return best_mode(self)
 
-    def _pack(self) -> np.ndarray | GatheredRows:
-        """An (N, width) float64 matrix in C order (`tunamh.rows.packing`): of a target that gave its row count only."""
+    def _pack(self) -> HeldRows | GatheredRows:
+        """The packed rows of a target that gave their number only."""
         raise NotImplementedError
 
     @property
     def c(self) -> np.ndarray:
-        """Return an array (N,), the bound ``c_i`` of each row.
+        """Return the bounds ``c_i`` of the rows, an array (N,).
 
-        The bound is a number with ``|U_i(b) - U_i(a)| <= c_i M(a, b)`` for all parameter vectors ``a`` and ``b``.
-        ``M`` is the distance of two parameter vectors that the target uses, such as the Euclidean distance. ``U_i`` is
-        the energy (negative log-likelihood) of row ``i``, with temper and weight.
+        ``|U_i(b) - U_i(a)| <= c_i M(a, b)`` holds for all parameter vectors ``a`` and ``b``. ``U_i`` is the energy
+        (negative log-likelihood) of row ``i``, with temper and weight. ``M`` is the distance of the target, such as the
+        Euclidean distance.
         """
-        return self.rows[:, self._bound_column]
+        return self._held.bounds
 
     @cached_property
     def total_bound(self) -> float:
-        """Return the number ``C``, the sum of the bounds ``c_i`` of all rows (see `c`)."""
-        if self.gathered is not None:
-            return self.gathered.total
-        with np.errstate(over="ignore"):  # infinity is allowed: such a target serves tests without bounds
-            return float(np.sum(self.c))
+        """Return the sum ``C`` of the bounds ``c_i`` of all rows, a number (see `c`)."""
+        return self._packed.total
 
     @cached_property
     def supply(self) -> Supply:
-        """Return the object that draws rows at random: row ``i`` has the probability ``c_i / C``.
+        """Return the object that draws rows at random for a test or kernel.
 
-        ``c_i`` is the bound of row ``i``, and ``C`` is the sum of all bounds. If rows are not all in memory, each chain
-        has its own supply.
+        It draws row ``i`` with the probability ``c_i / C``: the bound of the row, divided by the sum of all bounds. If
+        not all rows fit into memory, each chain has a separate supply.
         """
         if self.gathered is not None:
             return GATHERED
-        return random_access(self.rows, self._bound_column)
+        held = self._held
+        return random_access(held.rows, held.column)
 
     @cached_property
     def precision_trace(self) -> float:
-        """Return a rough value of the trace of the posterior precision.
+        """Return a rough value of the trace of the posterior precision matrix. It gives the size of a first step.
 
-        It is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision. ``c_i`` is the bound of row ``i``, with
-        temper and weight (see `c`).
-
-        The reason: if the model is right, the Fisher information equals the mean squared gradient, and ``c_i`` bounds
-        the gradient of row ``i``.
+        The value is ``sum_i c_i^2 / temper`` plus the trace of the prior's precision. ``c_i`` is the bound of row
+        ``i``, with temper and weight (see `c`). The reason: if the model is right, the Fisher information equals the
+        mean squared gradient, and ``c_i`` bounds the gradient of row ``i``.
         """
-        squares = float(np.dot(self.c, self.c)) if self.gathered is None else self.gathered.squares
-        trace = squares / self.temper + float(self._prior.precision.sum())
+        trace = self._packed.squares / self.temper + float(self._prior.precision.sum())
         return trace if 0 < trace < np.inf else 1.0
 
     @property
     def data_rows(self) -> int:
         """Return the number of rows in the user's data.
 
-        It differs from ``n_rows`` if tunamh has made several rows from one row of the data.
+        It differs from ``n_rows``, the number of rows of the target, if tunamh has made several rows from one row of
+        the data.
         """
         return self.n_rows
 
     @property
     def effective_rows(self) -> float:
-        """Return the sum of the weights of all rows, multiplied by ``temper``.
-
-        ``temper`` is the number that multiplies the energies of all rows.
-        """
+        """Return the sum of the weights of all rows, multiplied by ``temper``."""
         return self.temper * self.n_rows
 
     @property
     def non_gaussianity(self) -> float:
         """Return a rough measure of how far the posterior is from a normal distribution.
 
-        It is near 0 if the posterior is nearly normal, and 1 if nothing is known. It is a rule of thumb and can exceed
-        1.
+        The value is near 0 if the posterior is nearly normal, and 1 if nothing is known. It is a rule of thumb and can
+        exceed 1.
         """
         return 1.0
 
@@ -333,26 +317,25 @@ class Target(Value):
         return digest.hexdigest()
 
     def check_data(self) -> None:
-        """Raise an error if the user's arrays changed after the target was made."""
+        """Raise an error if the user has changed the data after the target was made."""
 
     def model(self, rows: np.ndarray | None = None, elsewhere: int = 0) -> Model:
         """Return a `Model`: the target in the form that compiled code reads.
 
-        Each chain has its own copy with its own temporary arrays. If the rows are read in advance for each chain,
-        ``rows`` are those of this chain, and ``elsewhere`` is the address of a function that makes passes over all
-        rows. By default, all rows are in memory.
+        Each call returns separate temporary arrays, because every chain needs its own. If not all rows fit into memory,
+        ``rows`` are the rows that were read in advance for one chain, and ``elsewhere`` is the address of a function
+        that makes passes over all rows. By default, all rows are in memory.
         """
         parts = self.parts
         if self._prior.mixture is not None and self.mixture is None:
             raise NotApplicable(
-                f"the prior {self.prior!r} is Gaussian given unknown scales, which sample(target) draws in turn with "
-                "the coefficients: leave test=, proposal= and control= out."
+                f"the prior {self.prior!r} has unknown scales. sample(target) draws the scales and the coefficients in "
+                "turn: leave test=, proposal= and control= out."
             )
         scratch = (np.empty(size * BLOCK) for size in (self.predictors, self.predictors, 1))
         family = parts.family_rise, parts.family_energy, self._family_hyper
-        data = Data(
-            self.rows if rows is None else rows, self._hyper, *family, parts.dots, parts.dot, parts.sizes, *scratch
-        )
+        given = self._held.rows if rows is None else rows
+        data = Data(given, self._hyper, *family, parts.dots, parts.dot, parts.sizes, *scratch)
         prior = self._prior
         return Model(
             data=data,
@@ -372,36 +355,44 @@ class Target(Value):
         )
 
     def to_user(self, points: np.ndarray) -> np.ndarray:
-        """Return the user's parameters (..., d) at points (..., d), which are in the chain's coordinates.
+        """Convert points (..., d) from the coordinates of a chain to the user's parameters.
 
-        A chain may use other coordinates than the user, such as the inverse of a scale.
+        For example, a chain may use the inverse of a scale instead of the scale.
         """
         return points
 
+    def to_user_in_place(self, points: np.ndarray) -> np.ndarray:
+        """As `to_user`; the array ``points`` may be written over."""
+        return self.to_user(points)
+
     def to_chain(self, point: np.ndarray) -> np.ndarray:
-        """Return the chain's coordinates (d,) of one point (d,) of user's parameters; the inverse of `to_user`."""
+        """Convert one point (d,) from the user's parameters to the coordinates of a chain.
+
+        This is the inverse of `to_user`.
+        """
         return point
 
     @property
     def variables(self) -> list[tuple[str, list[str] | None]]:
-        """Return a list with a pair for each variable of the results: its name, and the labels of its elements.
+        """Return the variables of the results: a list of pairs (name, labels).
 
-        The labels are None if the variable is a single number.
+        The labels are the names of the elements of the variable, a list. They are None if the variable is a single
+        number.
         """
         return [("theta", self.names)]
 
     def remarks(self) -> list[str]:
-        """Return the messages that `sample` prints before it starts, a list of sentences. They are not warnings."""
+        """Return a list of sentences that `sample` prints before it starts. They are not warnings."""
         return []
 
     @property
     def recorded(self) -> list[str]:
-        """Return the names of the numbers that a chain keeps for each draw: a list of parts of its state."""
+        """Return the names of the numbers that a chain stores for each draw, in the order of the chain."""
         return self.names
 
     @property
     def reported(self) -> list[str]:
-        """Return the names of the user's parameters, a list, as in `tunamh.summary`.
+        """Return the names of the user's parameters, a list, as `tunamh.summary` shows them.
 
         There is one name for each number that `to_user` returns.
         """
@@ -412,28 +403,32 @@ class Target(Value):
         ]
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        """Return the state (an array) of a chain whose parameters are ``theta``."""
+        """Return the state of a chain, an array, at which the parameters are ``theta`` (d,)."""
         return theta.copy()
 
     def search_starts(self) -> list[np.ndarray]:
-        """Return a list of points (d,), from which the search for a mode may start.
+        """Return a list of points (d,).
 
-        It starts from the point with the highest posterior density."""
+        The search for a mode starts from the point of the list with the highest posterior density.
+        """
         return [self._prior.mean.copy()]
 
     def candidates(self) -> np.ndarray:
-        """Return an array (k, d) of points near the modes that were found on a sample of the rows.
+        """Return points near modes, an array (k, d). They were found on a random sample of the rows.
 
         The array is empty (k = 0) if there is at most one mode, or if no search was made.
         """
         return np.empty((0, self.dim))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Return an array (k, d) of points near modes that the search may have missed, besides the mode ``known``."""
+        """Return points near further modes that the first search may have missed, an array (k, d).
+
+        ``known`` is the mode that the first search has found.
+        """
         return np.empty((0, self.dim))
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
-        """Return an array (k,): minus the log posterior density, up to a constant, at each of the points (k, d)."""
+        """Return minus the log posterior density, up to a constant, at ``points`` (k, d): an array (k,)."""
         data = np.array([self.expansion(point).energy for point in points])  # type: ignore[attr-defined]
         return data + self._prior_energies_at(points)
 
@@ -457,7 +452,7 @@ class Target(Value):
         return theta
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Return a random initial state of a chain, an array, from the standard normal distribution.
+        """Return a random initial state of a chain, an array (d,), from the standard normal distribution.
 
         Other targets, such as regressions, use another distribution. `sample` calls this method for each chain if the
         user does not set ``init``. ``rng`` is a random generator, and ``chain`` is the number of the chain.
@@ -465,15 +460,21 @@ class Target(Value):
         return rng.standard_normal(self.dim)
 
     def default_proposal(self) -> Any:
-        """Return the proposal that is used if the user sets none."""
+        """Return the proposal that `MetropolisHastings` uses for this target by default."""
         return RandomWalk()
 
     def own_kernel(self) -> Any:
-        """Return the kernel that this target needs, such as the sweep over groups; None: any kernel works."""
+        """Return the kernel that this target needs; None if any kernel can sample it.
+
+        A `MixedModel` needs a special kernel, which updates the parameters and then the effects of every group.
+        """
         return None
 
     def why_own_kernel(self) -> str:
-        """Return a short text that tells the user what the kernel of this target does; empty if it has none."""
+        """Return a short text for the user: what a step of the special kernel of this target does.
+
+        The text is empty if the target has no special kernel (`own_kernel`).
+        """
         return ""
 
     @property

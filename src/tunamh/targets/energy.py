@@ -12,11 +12,11 @@ from .._arguments import number, shown, whole_number
 from ..compiled.user_functions import RowAudit, RowAudits, audit, kept, refuse_uncompiled
 from ..errors import NotApplicable
 from ..proposals import RandomWalk
-from ..rows.packing import packed_rows
+from ..rows.packing import PackedRows, packed_rows
 from ..rows.passes import blocks
 from ..tables.frames import column_names
 from ..tables.matrices import aligned, as_matrix, as_vector, refuse_non_finite
-from .base import Expansion, PackedRows, Target, checked_temper
+from .base import Expansion, Target, checked_temper
 from .energy_rows import NUMBERS, block_parts, distance_part, no_hessian, sums_of, taylor_parts
 from .expansion.bounds import bounds_in_general
 from .expansion.taylor import TaylorTarget, polynomial_offset
@@ -24,7 +24,9 @@ from .parts import Parts, euclidean
 
 
 class EnergyTarget(Target):
-    """A posterior from your own compiled energy of one row, ``U_i(theta) = temper * energy(theta, row_i)``.
+    """A target from your own compiled energy: minus the log-likelihood of one row.
+
+    The energy of row ``i`` is ``U_i(theta) = temper * energy(theta, row_i)``.
 
     Parameters
     ----------
@@ -51,8 +53,18 @@ class EnergyTarget(Target):
     prior, temper
         The prior of the parameters, as in `GLM`, and a number that multiplies every energy but not the prior.
 
-    Every function is called once with all rows, at ``theta = 0`` or at a point where it is defined, with index checks.
-    An index outside an array raises an error that names the row. Helpers called as ``module.helper`` are not checked.
+    Before sampling, every function is called once for each row, at ``theta = 0`` or at another point where it is
+    defined. If it uses an index outside an array, an error names the row. Functions that it calls as
+    ``module.function`` are not checked.
+
+    Examples
+    --------
+    >>> @numba.njit
+    ... def energy(theta, row):  # logistic regression; row has the columns and then the label 0 or 1
+    ...     eta = np.dot(theta, row[:-1])
+    ...     return np.log1p(np.exp(eta)) - row[-1] * eta
+    >>> rows = np.column_stack([X, y])
+    >>> target = tunamh.EnergyTarget(energy, rows, c=np.linalg.norm(X, axis=1), dim=X.shape[1])
     """
 
     own_bounds = True
@@ -137,10 +149,11 @@ class EnergyTarget(Target):
     def expansion(self, theta: np.ndarray) -> Expansion:
         """Return the sum of the energies of all rows at ``theta``, its gradient (d,) and its Hessian (d, d).
 
-        Without a user's Hessian, differences of gradients are used.
+        The energy of a row is its negative log-likelihood. If you gave no Hessian, the function uses differences of
+        gradients.
         """
         if self._gradient is None:
-            raise NotApplicable("Taylor needs gradient=, which this EnergyTarget was not given")
+            raise NotApplicable("Taylor needs derivatives: pass gradient= to EnergyTarget.")
         at = self._pass(theta)
         if self._hessian is None:
             steps = 1e-5 * np.maximum(1.0, np.abs(theta)) * np.eye(self.dim)
@@ -163,17 +176,21 @@ class EnergyTarget(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Return a `TaylorTarget` with the same posterior: it has the Taylor parts of all energies as one polynomial.
+        """Return a target with the same posterior, in which each energy is a Taylor polynomial plus a remainder.
 
-        ``at_centre`` has the energy, the gradient and the Hessian of all rows at ``centre``; the other arguments are
-        those of `Taylor`. Section 5a of docs/spec.md has the bounds of the remainders.
+        The energy of a row is its negative log-likelihood. The target adds up the polynomials of all rows once, so a
+        step reads rows only for the remainders. ``at_centre`` has the sum of the energies at ``centre``, its gradient
+        and its Hessian. The other arguments are those of `tunamh.Taylor`. Section 5a of docs/spec.md has the bounds of
+        the remainders.
         """
         c, width = self._lipschitz[order - 1], self._width
         if original_bounds:
-            raise NotApplicable("original_bounds are known for regressions only")
+            raise NotApplicable("original_bounds=True works only for regressions.")
         if c is None or (order == 2 and self._hessian is None):
             needs = "gradient= and c_gradient=" if order == 1 else "gradient=, hessian= and c_hessian="
-            raise NotApplicable(f"Taylor(order={order}) needs {needs}, which this EnergyTarget was not given")
+            raise NotApplicable(
+                f"Taylor(order={order}) needs derivatives and their bounds: pass {needs} to EnergyTarget."
+            )
         rows = packed_rows(self.n_rows, width + 1)
         rows[:, :width], rows[:, width] = self.rows[:, :width], c
         functions = self._energy, cast(Any, self._gradient), self._hessian or no_hessian

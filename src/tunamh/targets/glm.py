@@ -15,8 +15,8 @@ from ..priors import Flat, Prior, ReadyPrior, as_prior
 from ..priors.laws import FLAT, LAPLACE, NORMAL, Laws, ReadyIndependent, ready
 from ..priors.mixtures import ReadyMixture, mixture_of_laws
 from ..process.stages import announce
-from ..rows.packing import ROW
-from .base import Expansion, PackedRows, checked_temper
+from ..rows.packing import ROW, PackedRows
+from .base import Expansion, checked_temper
 from .checks.conditioning import dependent_columns
 from .checks.flat_positive import refuse_unproved
 from .checks.model_warnings import model_warnings, names_along, proved_proper, refuse_positions, searched
@@ -37,9 +37,11 @@ from .further_curves import joint_prior, potential
 from .glm_rows import own_numbers
 from .normalised.likelihood import log_likelihood
 from .normalised.prior_density import log_prior_at, refuse_without_density
+from .observations.base import Observations
+from .observations.censored import censoring, censoring_told
 from .observations.distinct import distinct
-from .observations.inputs import RowExtras, censoring, censoring_told, check_weights, observe
-from .observations.observed import Observations, SeenResponses, seen_responses
+from .observations.inputs import RowExtras, check_weights, labels_in_order, observe
+from .observations.observed import SeenResponses, seen_responses
 from .observations.row_layout import column_names
 from .parts import Parts
 from .regression import Regression
@@ -61,22 +63,23 @@ _DOMINATED = 0.4  # of a prior's scale: a posterior this wide has its peak and t
 
 
 class GLM(Regression):
-    """Regression with the energies ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``. No intercept is added.
+    """A regression of a response on columns, from arrays or tables: a target for `tunamh.sample`.
 
-    ``f`` is the energy (negative log-likelihood) of a row of weight 1, as the family defines it.
+    No intercept is added: include a column of ones, or use `tunamh.regression`.
 
-    A move of ``theta`` by the Euclidean distance ``M`` changes ``U_i`` by at most ``c_i M``, with the bound ``c_i =
-    temper * weight_i * sup|f'| * |x_i|`` (docs/spec.md, section 3).
+    The energy (negative log-likelihood) of row ``i`` is ``U_i = temper * weight_i * f(x_i . theta + offset_i, y_i)``.
+    The family defines ``f``, the energy of a row of weight 1. If ``theta`` moves by the Euclidean distance ``M``,
+    ``U_i`` changes by at most ``c_i M`` with ``c_i = temper * weight_i * sup|f'| * |x_i|`` (docs/spec.md, section 3).
 
     Parameters
     ----------
     X : (N, d) table, or a source
-        An array, a memory map, or a pandas, polars or pyarrow table; its column names label the draws. tunamh copies
-        the table only when it needs the rows; if you change the data before that, an error is raised. pandas objects
-        are matched with ``y`` and ``weights`` by their index, everything else by position. float32 columns stay float32
-        and need half of the memory; sums are in double precision. A column of categories has a coefficient for each
-        level except the first. scipy.sparse matrices stay sparse. Your own source (`tunamh.extend.Source`) includes
-        responses, weights and offsets.
+        An array, a memory map, or a pandas, polars or pyarrow table. The names of its columns are the names of the
+        coefficients. pandas tables are matched with ``y`` and ``weights`` by their index, everything else by position.
+        A column of categories has a coefficient for each level except the first. float32 columns stay float32 and need
+        half of the memory; sums are in double precision. scipy.sparse matrices stay sparse. The table is copied only
+        when its rows are needed; if you change the data before that, an error is raised. Your own source
+        (`tunamh.extend.Source`) contains responses, weights and offsets, too.
     y : (N,), or the name of a column
         The responses. If ``X`` comes from `tunamh.open_rows`, pass the name of a column. If ``X`` is your own source,
         leave ``y`` out.
@@ -112,6 +115,11 @@ class GLM(Regression):
         ``precision`` (`Beta`), or the logit of ``inflation`` (`ZeroInflated`) or ``positive`` (`Hurdle`). For your own
         family (`tunamh.family`) the keys are the names of the arguments of its energy. No column of ones is added.
         pandas tables are matched by their index.
+
+    Examples
+    --------
+    >>> target = tunamh.GLM(X, y, tunamh.Poisson(), prior=tunamh.Normal(scale=2.5))
+    >>> posterior = tunamh.sample(target, rng=1)
     """
 
     repeated: bool = False
@@ -139,6 +147,40 @@ class GLM(Regression):
         temper = checked_temper(temper)
         beside = RowExtras(weights, offset, trials, censoring(censored, event), predictors, entry, strata)
         rows = observe(X, y, beside, given)
+        self._arrange(rows, given, prior, temper=temper, trials=trials, labels=labels_in_order(X, rows))
+
+    @classmethod
+    def of_rows(
+        cls, rows: Observations, family: BaseFamily, prior: Any, *, trials: Any, labels: list[str] | None
+    ) -> Self:
+        """Return the regression of rows that the library has read and checked before.
+
+        Parameters
+        ----------
+        rows : Observations
+            The rows.
+        family, prior
+            The family of the responses and the prior of the coefficients.
+        trials : optional
+            The numbers of trials, as the user gave them.
+        labels : list of str, optional
+            The names of the columns of the user's table, in their order.
+        """
+        found = cls.__new__(cls)
+        found._arrange(rows, family, prior, trials=trials, labels=labels)
+        return found
+
+    def _arrange(
+        self,
+        rows: Observations,
+        given: BaseFamily,
+        prior: Any,
+        *,
+        temper: float = 1.0,
+        trials: Any = None,
+        labels: list[str] | None = None,
+    ) -> None:
+        """Bring the rows into the layout of their family, and the prior to their coefficients."""
         if rows.weighted and not rows.examined:
             check_weights(rows, temper)
         given = given.settled(rows)
@@ -149,14 +191,14 @@ class GLM(Regression):
         observations, row_family, names = row_layout[:3]
         design = observations.design
         several = isinstance(row_family, MultiPredictorLikelihood)
-        if rows.factor_names and isinstance(prior, Prior) and prior.by_position:
-            refuse_positions(X, rows)
+        if labels is not None and isinstance(prior, Prior) and prior.by_position:
+            refuse_positions(labels, rows)
         prior = as_prior(prior, names)
         coefficient_prior = prior.bind(len(names))
         refuse_unproved(row_layout, coefficient_prior)
         joint = joint_prior(coefficient_prior, row_layout, rows)
         ready = potential(coefficient_prior, joint, row_layout)
-        labels = [label for extra in row_layout.extras for label in extra.labels or (extra.name,)]
+        further = [label for extra in row_layout.extras for label in extra.labels or (extra.name,)]
         self._settle(
             user_family=given,
             user_rows=rows,
@@ -178,7 +220,7 @@ class GLM(Regression):
             hyper=own_numbers_of(observations, row_family, temper),
             family_hyper=row_family.hyper,
             dim=design.dim,
-            names=[*names, *labels],
+            names=[*names, *further],
             prior=prior,
             ready=ready,
             temper=temper,
@@ -200,11 +242,11 @@ class GLM(Regression):
     """The prior of the coefficients and of the columns of further predictors, where curves of these have scales."""
 
     def parts_with(self, differences: Part, energies: Part, scales: Part, **others: Part) -> Parts:
-        """Return a `Parts`: all compiled functions that a chain of this regression needs.
+        """Return all compiled functions that a chain of this regression needs.
 
-        They are the arguments, and the compiled functions that belong to the family and to the columns. For given rows,
-        ``differences`` computes energy differences, ``energies`` computes energies, and ``scales`` computes the sizes
-        of the numbers in these energies (to measure rounding errors).
+        These are the functions of the family, the functions of the columns, and the arguments. ``differences`` computes
+        energy differences of rows, and ``energies`` computes energies. ``scales`` computes the sizes of the numbers in
+        these energies; they measure rounding errors. The energy of a row is its negative log-likelihood.
         """
         own = {"family_rise": self.family.rise, "family_energy": self.family.energy}
         return Parts(differences, energies, scales)._replace(
@@ -218,16 +260,17 @@ class GLM(Regression):
     """Where a target comes from, in plain values that are kept with its results."""
 
     def from_formula(self, formula: Any, kept_rows: np.ndarray | None = None) -> Self:
-        """Return the same regression together with ``formula``, the description of the formula that it was made from.
+        """Return the same regression with a description of the formula that it was made from.
 
-        ``kept_rows`` has row numbers in the user's table, if the formula left rows with missing values out.
+        ``formula`` is this description. ``kept_rows`` are the numbers of the used rows in the user's table, if rows
+        with missing values were left out.
         """
         return self._with(formula=formula, kept_rows=kept_rows)
 
     def with_kept(self, kept: KeptExpansion) -> Self:
-        """Return the same regression together with ``kept``: a Taylor expansion and a mode that are known.
+        """Return the same regression with a known Taylor expansion and a known mode, so that it needs no set-up.
 
-        Such a regression needs no set-up.
+        ``kept`` has the expansion and the mode.
         """
         return self._with(kept=kept)
 
@@ -235,17 +278,17 @@ class GLM(Regression):
     """What `with_rows` and `without_rows` keep from one value to the next (`tunamh.targets.grown`)."""
 
     def with_rows(self, X: Any, y: Any, *, weights: Any = None, offset: Any = None) -> GLM:
-        """Return the regression with additional rows, without reading the old rows again.
+        """Return the regression with additional rows. The old rows are not read again.
 
-        The new target has the same posterior as a target of all rows with the same prior. The first call needs a
-        set-up, with passes over all rows. Later calls read only the new rows. There are two exceptions: if the number
-        of rows has doubled, or if steps would read twice as many rows as after a new set-up, all rows are read again
+        The new target has the same posterior as a target made from all rows with the same prior. The first call needs a
+        set-up, with passes over all rows. Later calls read only the new rows, with two exceptions: all rows are read
+        again if their number has doubled, or if steps would read twice as many rows as after a new set-up
         (docs/living-data.md).
 
         Parameters
         ----------
         X, y
-            The new rows. They must have the same columns.
+            The new rows. They must have the same columns as the old rows.
         weights, offset
             The weights and offsets of the new rows, if the old rows have weights or offsets.
 
@@ -253,27 +296,38 @@ class GLM(Regression):
         ------
         NotApplicable
             If the regression has an unknown scale, several predictors or categories, or was made from a formula.
+
+        Examples
+        --------
+        >>> target = target.with_rows(X_new, y_new)
+        >>> posterior = tunamh.sample(target)
         """
         from .grown import with_rows  # which makes such targets
 
         return with_rows(self, X, y, weights=weights, offset=offset)
 
     def without_rows(self, numbers: Any) -> GLM:
-        """Return the regression without some rows, without reading the other rows. The first row has number 0.
+        """Return the regression without some rows. The other rows are not read.
 
-        ``numbers`` are the numbers of the rows to remove. The remaining rows are numbered again from 0. The regression
-        keeps sums over the rows; tunamh subtracts the part of the removed rows, which causes only rounding errors. (For
-        files, `tunamh.forget` does not subtract: it reads the files again.)
+        The regression keeps sums over its rows, and tunamh subtracts the part of the removed rows. This causes only
+        rounding errors. (For rows in files, use `tunamh.forget`. It does not subtract: it reads the files again.)
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            The numbers of the rows to remove; the first row has number 0. The remaining rows are numbered again from 0.
+
+        Raises
+        ------
+        NotApplicable
+            For the same reasons as in `with_rows`.
         """
         from .grown import without_rows
 
         return without_rows(self, numbers)
 
     def from_origin(self, origin: dict[str, Any]) -> Self:
-        """Return the same regression with ``origin``, a description of its data source.
-
-        Results keep this description.
-        """
+        """Return the same regression with ``origin``, a description of its data source, for the results."""
         return self._with(origin=origin)
 
     @property
@@ -302,7 +356,7 @@ class GLM(Regression):
 
     @property
     def walks_linearly(self) -> bool:  # type: ignore[override]
-        """Return True if the map from the chain's coordinates to the user's parameters (`to_user`) is linear."""
+        """Return True if the map from the coordinates of a chain to the user's parameters is linear (`to_user`)."""
         return self.row_layout.form is None or self.row_layout.form.linear
 
     @property
@@ -313,17 +367,17 @@ class GLM(Regression):
         return [("theta", list(self.row_layout.names)), *extras]
 
     def dependent_columns(self) -> list[np.ndarray]:
-        """Return a list of groups of collinear columns; each group is an array of column numbers.
+        """Return a list of groups of collinear columns. Each group is an array of column numbers.
 
         Columns whose coefficients have a proper prior are left out.
         """
         return dependent_columns(self)
 
     def dependent_columns_as_given(self) -> list[np.ndarray]:
-        """Return a list of groups of collinear columns among the user's columns, each an array of column numbers.
+        """Return a list of groups of collinear columns, also among columns whose coefficients have a proper prior.
 
-        Columns whose coefficients have a proper prior are included, too. Columns whose prior has an unknown scale, such
-        as the columns of a curve, are left out: tunamh allows that they are collinear with other columns.
+        Each group is an array of column numbers. Columns whose prior has an unknown scale, such as the columns of a
+        curve, are left out: tunamh allows that they are collinear with other columns.
         """
         rows, mixture = self.user_rows, self.coefficient_prior.mixture
         d = rows.design.dim
@@ -341,6 +395,7 @@ class GLM(Regression):
 
     @property
     def several_modes_mean(self) -> str:  # type: ignore[override]
+        """Return a sentence for the user: what to do if the posterior has several modes."""
         return _CHANGE_PLACES if self.user_family.named_predictors else super().several_modes_mean
 
     def remarks(self) -> list[str]:
@@ -348,15 +403,16 @@ class GLM(Regression):
         return [*of_formula, *censoring_told(self.user_rows)]
 
     def separating_direction(self) -> np.ndarray | None:
-        """Return a direction (d,) in which the energy of no row ever rises; None if there is no such direction.
+        """Return a direction (d,) of the parameters in which the energy of no row ever increases.
 
-        Only coefficients with a flat prior change in this direction. If there is such a direction, the posterior is
+        The energy of a row is its negative log-likelihood. The result is None if there is no such direction. Only
+        coefficients with a flat prior change in this direction. If there is such a direction, the posterior is
         improper.
         """
         return separating_direction(self)
 
     def names_along(self, direction: np.ndarray) -> list[str]:
-        """Return a list of names: of the columns whose coefficients change most in this ``direction`` (d,)."""
+        """Return a list with the names of the columns whose coefficients change most in this ``direction`` (d,)."""
         return names_along(self, direction)
 
     def proved_proper(self, expanded: TaylorTarget, away: float) -> bool:
@@ -368,23 +424,23 @@ class GLM(Regression):
         return proved_proper(self, expanded, away)
 
     def model_warnings(self) -> list[str]:
-        """Return warnings about the model, a list of sentences. `sample` shows them before it starts."""
+        """Return a list of sentences: warnings about the model. `sample` shows them before it starts."""
         return list(model_warnings(self))
 
     # ------------------------------------------------------------------------------------------- normalised densities
 
     def refuse_without_constants(self) -> None:
-        """Raise an error if the normalising constant of the prior or of the likelihood is not known.
+        """Raise an error if a prior is improper, or if a normalising constant is not known.
 
-        It is not known for an improper prior. `tunamh.evidence` needs all these constants.
+        `tunamh.evidence` needs the normalising constants of the prior and of the likelihood.
         """
         refuse_without_density(self)
 
     def log_joint(self, point: np.ndarray) -> float:
-        """Return a number: the log likelihood of all rows plus the log prior density, with all constants.
+        """Return the log likelihood of all rows plus the log prior density, a number. Both have all constants.
 
-        ``point`` is in the chain's coordinates (see `to_user`), and the prior density is the density of these
-        coordinates.
+        ``point`` (d,) is in the coordinates of the chain (see `to_user`), and the prior density is the density of these
+        coordinates. Raises `NotApplicable` for a prior with unknown scales.
         """
         if self.coefficient_prior.mixture is not None:
             raise NotApplicable(
@@ -399,43 +455,45 @@ class GLM(Regression):
     def convex(self) -> bool:
         """Return True if the energy of every row is a convex function of its linear predictors.
 
-        For your own family it is False unless you set ``convex=True``.
+        The energy of a row is its negative log-likelihood. For your own family the result is False unless you set
+        ``convex=True``.
         """
         return self.family.convex
 
     def candidates(self) -> np.ndarray:
-        """Return the modes of the posterior given a random sample of the rows, an array (k, d).
+        """Return modes of the posterior of a random sample of the rows, an array (k, d).
 
-        The search starts from many initial values. It needs a family whose energies have quadratic upper
-        bounds, and no unknown scale. Otherwise, and for convex energies, the array is empty.
+        The search starts from many initial values. The array is empty if the energies (negative log-likelihoods) are
+        convex, if the family has no quadratic upper bounds of its energies, or if it has further unknown parameters,
+        such as a scale.
         """
         if self.convex or self.row_layout.form is not None or self.family.lower_bound is None:
             return super().candidates()
         return modes_from_many_starts(self.sample_of(_ROWS_FOR_MANY_STARTS, seed=2))
 
     def rivals(self, known: Mode) -> np.ndarray:
-        """Return an array (k, d): modes of the posterior given a random sample of the rows, besides ``known``.
+        """Return further modes of the posterior of a random sample of the rows, an array (k, d).
 
-        They are found by Newton's method. The array is empty if the energies are
-        convex.
+        ``known`` is the mode that the first search has found. The search uses Newton's method. The array is empty if
+        the energies (negative log-likelihoods) are convex.
         """
         return super().rivals(known) if self.convex else rival_modes(self, known)
 
     @property
     def candidates_slack(self) -> float:
-        """Return by how much the energy (minus log density) at a candidate may exceed the lowest energy.
+        """Return how much larger the energy (minus log density) of a candidate may be than the lowest energy.
 
-        Other candidates are dropped. A candidate is a mode of a random sample of the rows, so its energy on all rows is
-        larger than the energy of a mode of all rows.
+        The search drops candidates with a larger energy. The limit is generous, because a candidate is a mode of a
+        random sample of the rows, and not of all rows.
         """
         missing = max(0.0, self.n_rows / max(_ROWS_FOR_MANY_STARTS, 20 * self.dim) - 1)
         return 50.0 + 4.0 * self.dim * (1 + missing)
 
     @cached_property
     def modes(self) -> list[Mode]:
-        """Return a list of the modes that have a relevant share of the posterior probability, the largest first.
+        """Return the modes that have a relevant share of the posterior probability: a list, the largest share first.
 
-        If the energies are convex, there is only one mode.
+        If the energies (negative log-likelihoods) are convex, there is only one mode.
         """
         return self._search.modes
 
@@ -480,11 +538,11 @@ class GLM(Regression):
 
     @cached_property
     def mixed_prior(self) -> GLM | None:
-        """Return the same regression whose prior is written as a normal prior with unknown scales; None if not useful.
+        """Return the same regression, with its prior written as a normal prior with unknown scales.
 
         This is useful if a Student-t or Laplace prior is about as narrow as the likelihood. The posterior then has the
-        peak and the tails of the prior, and a Gaussian approximation has neither. If the prior has unknown scales
-        already, the regression is returned as it is.
+        peak and the tails of the prior, and a Gaussian approximation has neither. The result is None if this is not
+        useful. If the prior has unknown scales already, the regression itself is returned.
         """
         prior = self._prior
         if prior.mixture is not None:
@@ -517,9 +575,9 @@ class GLM(Regression):
         return bool(((laws.kind > NORMAL) & (width > _DOMINATED * laws.scale)).any())
 
     def distinct(self) -> GLM | None:
-        """Return a regression with the same posterior, in which equal rows are one row with a weight; or None.
+        """Return a regression with the same posterior, in which several equal rows are one row with a larger weight.
 
-        None: there are few equal rows.
+        The result is None if only a few rows are equal.
         """
         found = distinct(self.observations)
         if found is None:
@@ -532,7 +590,10 @@ class GLM(Regression):
         )
 
     def highest_order(self) -> int:
-        """Return the highest order of a Taylor expansion whose remainder is bounded in every row; otherwise 0."""
+        """Return the highest order of a Taylor expansion of the energies whose remainder is bounded in every row.
+
+        The result is 0 if there is no such order. The energy of a row is its negative log-likelihood.
+        """
         of = self.terms
         if of.known_order is not None:
             return of.known_order
@@ -541,17 +602,30 @@ class GLM(Regression):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
+        """Return a target with the same posterior, in which each energy is a Taylor polynomial plus a remainder.
+
+        The energy of a row is its negative log-likelihood. The target adds up the polynomials of all rows once, so a
+        step reads rows only for the remainders. ``at_centre`` has the sum of the energies at ``centre``, its gradient
+        and its Hessian. The other arguments are those of `tunamh.Taylor`. Section 5a of docs/spec.md has the bounds of
+        the remainders.
+        """
         return expanded(self, order, centre, at_centre, whiten=whiten, original_bounds=original_bounds)
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
+        """Return a target with the same posterior and with lower bounds of the likelihood, for `FlyMC`.
+
+        Each bound equals the likelihood of its row at ``centre`` (d,). With None, the family chooses where they are
+        equal.
+        """
         return firefly(self, centre)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Return a random initial state (d,), drawn around a mode, twice as wide as Laplace's approximation there.
+        """Return a random initial state (d,) near a mode.
 
-        If there are several modes, the chains use them in turn. If no mode was found, the state is normal around the
-        centre of the prior (zero for a flat prior). The standard deviation of a coefficient is then one over the root
-        mean square of its column.
+        The state is normal around the mode, with twice the standard deviations of Laplace's approximation. If there are
+        several modes, the chains use them in turn; ``chain`` is the number of the chain. If no mode was found, the
+        state is normal around the centre of the prior (zero for a flat prior). The standard deviation of a coefficient
+        is then one over the root mean square of its column.
         """
         mode = self.modes[chain % len(self.modes)]
         if mode.found:

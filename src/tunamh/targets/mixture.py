@@ -11,10 +11,10 @@ from ..compiled import CONTRACT, Differences, Energies, Offset, helper, part
 from ..compiled.layouts import NUMBER, Layout
 from ..compiled.vector import softplus, softplus_rise
 from ..errors import NotApplicable
-from ..rows.packing import packed_rows
+from ..rows.packing import PackedRows, packed_rows
 from ..rows.passes import sums_over_blocks
 from ..tables.matrices import as_vector
-from .base import Expansion, PackedRows, Target, checked_temper
+from .base import Expansion, Target, checked_temper
 from .expansion.bounds import NO_BOUNDS, bounds_in_general
 from .expansion.taylor import TaylorTarget, no_differences, polynomial_fall
 from .layouts import OWN, centre_of, row_and_bound_at
@@ -163,7 +163,7 @@ def _taylor_inside_box(theta, prop, hyper):
 
 
 class GaussianMixture(Target):
-    """Mixture of two normal distributions: ``x_i ~ 1/2 N(t1, variance) + 1/2 N(t1 + t2, variance)``.
+    """A target: a mixture of two normal distributions, ``x_i ~ 1/2 N(t1, variance) + 1/2 N(t1 + t2, variance)``.
 
     The unknown means are truncated to ``|t1|, |t2| <= box``. The energy (negative log-likelihood) of a row is ``U_i =
     -temper log(exp(-(x_i - t1)^2 / (2 variance)) + exp(-(x_i - t1 - t2)^2 / (2 variance)))``. Proposals with ``|t1|``
@@ -216,9 +216,9 @@ class GaussianMixture(Target):
         )
 
     def search_starts(self) -> list[np.ndarray]:
-        """Return initial values for the search for a mode, with ``t2`` different from 0.
+        """Return initial values for the search for a mode: a list of points with ``t2`` different from 0.
 
-        The posterior is symmetric about the line ``t2 = 0``, and a search that starts there would stop at a saddle
+        The posterior is symmetric about the line ``t2 = 0``. A search that starts on this line would stop at a saddle
         point.
         """
         return [np.clip([self.rows[:, 0].mean() - 0.5, 1.0], -self.box, self.box)]
@@ -227,10 +227,11 @@ class GaussianMixture(Target):
         return np.clip(theta, -self.box, self.box)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Return the sum of the energies of all rows at ``theta``, with its gradient and Hessian.
+        """Return the sum of the energies of all rows at ``theta``, its gradient (d,) and its Hessian (d, d).
 
-        Section 3.2 of docs/spec.md has the formulas. The second derivative with respect to ``t2`` in the TunaMH paper
-        (Zhang, Cooper and De Sa 2020) has an error; section 4 of docs/spec.md describes it.
+        The energy of a row is its negative log-likelihood. Section 3.2 of docs/spec.md has the formulas. The second
+        derivative with respect to ``t2`` in the TunaMH paper (Zhang, Cooper and De Sa 2020) has an error; section 4 of
+        docs/spec.md describes it.
         """
         s2 = self.variance
 
@@ -256,12 +257,13 @@ class GaussianMixture(Target):
     def taylor(
         self, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
     ) -> TaylorTarget:
-        """Return a target with the same posterior and a Taylor expansion of order 1; other orders raise an error.
+        """Return a target with the same posterior and a Taylor expansion of order 1.
 
         It uses Euclidean distances and the bound on the spectral norm of the Hessian in section 3.2 of docs/spec.md.
+        The arguments are those of `GLM.taylor`. Other orders raise `NotApplicable`.
         """
         if order != 1 or original_bounds:
-            raise NotApplicable("GaussianMixture has bounds for Taylor(order=1) with its own constants only")
+            raise NotApplicable("GaussianMixture works only with Taylor(order=1) and without original_bounds=True")
         if np.abs(centre).max() > self.box:
             raise ValueError(f"centre {centre} lies outside the box, where the bounds do not hold")
         rows = packed_rows(self.n_rows, 2)
@@ -272,11 +274,11 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 1, centre, at_centre, remainders=remainders, bounds=bounds_in_general(1))
 
     def firefly(self, centre: np.ndarray | None) -> TaylorTarget:
-        """Return a target with the same posterior and with lower bounds of the likelihood, as `FlyMC` needs it.
+        """Return a target with the same posterior and with lower bounds of the likelihood, for `FlyMC`.
 
         The bound of row ``i`` is ``log B_i = -temper [U_i(t0) + grad U_i(t0).u + U2bar_i |u|^2 / 2]`` with ``u = theta
-        - t0``. ``U_i`` is the energy for ``temper = 1``, and ``U2bar_i`` is its number in `hessian_norm_bounds`. ``t0``
-        is ``centre``, or 0 if this is None.
+        - t0``. ``U_i`` is the energy (negative log-likelihood) for ``temper = 1``. ``U2bar_i`` is a bound of the norm
+        of the Hessian of ``U_i`` (`hessian_norm_bounds`). ``t0`` is ``centre``, or 0 if this is None.
         """
         centre = np.zeros(2) if centre is None else centre
         if np.abs(centre).max() > self.box:
@@ -289,9 +291,10 @@ class GaussianMixture(Target):
         return TaylorTarget(self, 2, centre, at_centre, remainders=remainders, bounds=NO_BOUNDS)
 
     def hessian_norm_bounds(self) -> np.ndarray:
-        """Return one number for each row: a bound of the spectral norm of its energy's Hessian, for ``temper = 1``.
+        """Return a bound of the norm of the Hessian of the energy for each row, an array (N,).
 
-        Section 3.2 of docs/spec.md proves the bound.
+        The energy of a row is its negative log-likelihood. The norm is the spectral norm, and the energy is that for
+        ``temper = 1``. Section 3.2 of docs/spec.md proves the bound.
         """
         s2, box = self.variance, self.box
         near = (np.abs(self.rows[:, 0]) + box) / (2 * s2)
@@ -300,16 +303,16 @@ class GaussianMixture(Target):
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Return two arrays (N,) of upper bounds, for all parameter values with ``|t1|, |t2| <= box``.
 
-        The first array bounds the energy of each row. The second array bounds the difference between the largest and
-        the smallest energy of each row. Both include ``temper``.
+        The first array bounds the energy (negative log-likelihood) of each row. The second array bounds the difference
+        between the largest and the smallest energy of each row. Both include ``temper``.
         """
         farthest = (np.abs(self.rows[:, 0]) + self.box) ** 2 / (2 * self.variance)
         return self.temper * farthest, self.temper * (np.log(2.0) + farthest)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Draw a random initial state ``(t1, t2)``, uniform on the square ``|t1|, |t2| <= box``.
+        """Return a random initial state ``(t1, t2)``, uniform on the square ``|t1|, |t2| <= box``.
 
-        So the chains start in both modes.
+        With several chains, some chains usually start near each of the two modes.
         """
         return rng.uniform(-self.box, self.box, size=2)
 

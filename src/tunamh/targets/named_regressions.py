@@ -10,9 +10,14 @@ from .glm import GLM
 
 
 class LogisticRegression(GLM):
-    """Bayesian logistic regression with labels 0 and 1.
+    """Logistic regression with labels 0 and 1: a target for `tunamh.sample`.
 
-    It is `GLM` with the family `Logistic`; all parameters are described there.
+    ``LogisticRegression(X, y)`` is ``GLM(X, y, Logistic())``. All arguments are the same as for `GLM`. No intercept is
+    added.
+
+    Examples
+    --------
+    >>> posterior = tunamh.sample(tunamh.LogisticRegression(X, y, prior=tunamh.Normal(scale=2.5)))
     """
 
     @explained
@@ -30,7 +35,9 @@ class LogisticRegression(GLM):
 
 
 class RobustRegression(GLM):
-    """Linear regression with Student-t errors: `GLM` with the family `StudentT`.
+    """Linear regression with Student-t errors, robust to outliers: a target for `tunamh.sample`.
+
+    ``RobustRegression(X, y)`` is ``GLM(X, y, StudentT())``. No intercept is added.
 
     Parameters
     ----------

@@ -8,20 +8,38 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from .._linear import Columns
+from .._linear import Columns, Metric
 from ..priors import Flat
 from ..rows.gathered_rows import BlockWeights, GatheredRows
-from ..rows.packing import ROW, Packing, packed_rows, packed_size, weight_of
+from ..rows.packing import (
+    ROW,
+    HeldRows,
+    KeptBounds,
+    PackedRows,
+    Packing,
+    Weighing,
+    columns_by_name,
+    of_weighted_rows,
+    pack_in_memory,
+    packed_rows,
+    packed_size,
+    weight_of,
+)
+from ..rows.servings import SomeRows
 from ..rows.source import Rows
-from .base import Expansion, PackedRows, Target
-from .checks.conditioning import columns_of, rows_for_columns
+from .base import Expansion, Target
+from .checks.conditioning import columns_of
 from .designs import Block
 from .expansion.multi_predictor import MultiPredictor
-from .expansion.one_predictor import OnePredictor
-from .observations.observed import Observations, Sample
+from .expansion.one_pass import BoundsAhead, ExpandedWeighing, added_up_with_bounds
+from .expansion.one_predictor import OnePredictor, Remainders, Whitening, expansion_of_rows, ladder_of
+from .observations.base import Observations, Sample
 from .observations.row_layout import RowLayout
+from .observations.samples import rows_for_columns, rows_for_search
 
 Result = TypeVar("Result")
+
+_SHARE_OF_BOUNDS = 0.4  # of the memory for rows, that bounds of all rows may take; gathered rows take half
 
 
 class Regression(Target):
@@ -43,74 +61,133 @@ class Regression(Target):
 
     @cached_property
     def chain_names(self) -> list[str]:
-        """Return the names of the parameters, in the order in which a chain has them."""
+        """Return a list with the names of the parameters, in the order in which a chain has them."""
         form = self.row_layout.form
         return self.names if form is None else form.in_walked_order(self.names)
 
     # --------------------------------------------------------------------------------------------------- the rows
 
     def weight(self, rows: Rows) -> np.ndarray:
-        """Return an array with one number for each row of ``rows``: its weight, multiplied by ``temper``."""
+        """Return the weights of ``rows``, multiplied by ``temper``: an array with one number for each row."""
         return weight_of(rows, self.temper)
 
     def sums(self, terms: Callable[[Block, np.ndarray, np.ndarray], tuple]) -> list:
-        """Return the sums of ``terms(X, y, weight)`` over all blocks of rows, a tuple of arrays.
+        """Add up the results of ``terms(X, y, weight)`` over all blocks of rows; return a list of arrays.
 
-        ``terms`` returns a tuple of arrays for one block. The blocks are added in their order, so the rounding errors
-        do not depend on the number of threads.
+        ``terms`` returns a tuple of arrays for one block of rows. The blocks are added in their order, so the rounding
+        errors do not depend on the number of threads.
         """
-        return self.observations.sums(partial(_of_rows, terms, self.temper))
+        return self.observations.sums(partial(of_weighted_rows, terms, self.temper))
 
     def packed(
-        self, extra: int, fill: Callable[[np.ndarray, Rows], Result], take: Callable[[Result], Any] = lambda _: None
+        self,
+        extra: int,
+        fill: Callable[[np.ndarray, Rows], Result],
+        take: Callable[[Result], Any] = lambda _: None,
+        audited: Callable[[np.ndarray, Rows], Result] | None = None,
     ) -> PackedRows:
-        """Return the packed rows: one array with the numbers that compiled code reads of each row (`Packing`).
+        """Return the packed rows: one array with all numbers that compiled code reads of each row.
 
-        A packed row has the features ``x``, the response ``y``, the bound ``c``, ``extra`` further columns and, if rows
-        are weighted, the weight. ``fill(rows, block)`` writes the bounds and further columns of a block; ``take`` is
-        called with each result of ``fill``, in the order of the blocks. If the packed rows need more memory than their
-        source allows, no row is kept, and rows are read when a chain needs them (`GatheredRows`).
+        A packed row has the columns ``x``, the response ``y``, the bound ``c``, ``extra`` further numbers and, if rows
+        are weighted, the weight. If the packed rows need more memory than their source allows, no row is kept, and rows
+        are read when a chain needs them.
+
+        Parameters
+        ----------
+        extra : int
+            How many further numbers each packed row has.
+        fill : function ``fill(rows, block)``
+            It writes the bounds and the further numbers of one block of rows into the array ``rows``.
+        take : function, optional
+            It gets each result of ``fill``, in the order of the blocks.
+        audited : function, optional
+            It is called in the place of ``fill`` if no row is kept, once for all rows. It also checks every row against
+            its bound.
         """
         observations = self.observations
         packing = Packing(self.y_column, extra, observations.weighted, self.temper, fill)
         width = packed_rows(0, packing.columns).shape[1]
         limit = observations.memory
         if limit is not None and packed_size(self.n_rows, width) > limit:
-            return self._as_packed(self._gathered(packing, width, limit, take))
-        packed = packed_rows(self.n_rows, packing.columns)
-        if not observations.in_process:
-            for start, rows, result in observations.map(packing.made):
-                packed[start : start + len(rows)] = rows
-                take(result)
-            return self._as_packed(packed)
+            gathered = self._gathered(packing, width, limit, take, audited)
+            return PackedRows(gathered, ROW.places(width=self.y_column).bound, self.parts)
+        return pack_in_memory(packing, observations, self.parts, take)
 
-        def pack(block: Rows) -> Result:
-            observations.check(block)
-            return packing.into(packed[block.start : block.start + len(block.y)], block)
-
-        for result in observations.map(pack):
-            take(result)
-        return self._as_packed(packed)
-
-    def _as_packed(self, rows: np.ndarray | GatheredRows) -> PackedRows:
-        return PackedRows(rows, ROW.places(width=self.y_column).bound, self.parts)
-
-    def _gathered(self, packing: Packing, width: int, limit: int, take: Callable[[Any], Any]) -> GatheredRows:
-        """One map, of which two numbers a block are kept."""
+    def _gathered(
+        self, packing: Packing, width: int, limit: int, take: Callable[[Any], Any], audited: Any
+    ) -> GatheredRows:
+        """One map, of which two numbers a block are kept, and the bounds of all rows where there is room."""
         starts, sums, squares = [], [], 0.0
-        for start, result, total, square in self.observations.map(packing.weighed):
+        kept = self._room_for_bounds(limit)
+        weighing = Weighing(packing, packing.fill if audited is None else audited, kept)
+        for start, result, total, square in self.observations.map(weighing):
             take(result)
             starts.append(start)
             sums.append(total)
             squares += square
-        return GatheredRows(
+        weights = BlockWeights(np.array(starts, np.int64), np.array(sums), squares)
+        return self._gathered_by(weights, packing, width, limit, kept, audited is not None)
+
+    def _room_for_bounds(self, limit: int) -> KeptBounds | None:
+        return KeptBounds(self.n_rows) if 8 * self.n_rows <= _SHARE_OF_BOUNDS * limit else None
+
+    def _gathered_by(
+        self, weights: BlockWeights, packing: Packing, width: int, limit: int, kept: KeptBounds | None, audited: bool
+    ) -> GatheredRows:
+        found = GatheredRows(
             self.observations.map,
             packing.rows,
             ROW.places(width=self.y_column).bound,
-            BlockWeights(np.array(starts, np.int64), np.array(sums), squares),
+            weights,
             width=width,
             n_rows=self.n_rows,
             memory=limit,
+            some=SomeRows(kept, packing.bounds, packing.some_rows) if packing.knows_bounds else None,
+        )
+        found.audited = audited
+        return found
+
+    # ------------------------------------------------------------------ bounds that the search for a mode finds
+
+    @property
+    def bounds_ahead(self) -> bool:
+        """Return True if the last pass of the search for a mode also finds the bounds of the rows.
+
+        This is so for rows that are not in memory and a convex energy of one predictor: there is one search then, and a
+        pass over such rows costs more than what is computed in it.
+        """
+        limit = self.observations.memory
+        of = self.terms
+        if limit is None or not isinstance(of, OnePredictor) or of.known_order != 2 or not self.family.convex:
+            return False
+        return packed_size(self.n_rows, self._width_of(of)) > limit
+
+    def _width_of(self, of: OnePredictor) -> int:
+        """Of the packed rows of an expansion."""
+        columns = ROW.places(width=self.y_column).end + of.centre_columns + int(self.observations.weighted)
+        return packed_rows(0, columns).shape[1]
+
+    def bounded_expansion(self, theta: np.ndarray, metric: Metric) -> Expansion:
+        """Return the result of `expansion`, with the bounds of the rows' remainders in ``metric``, found by one pass.
+
+        There are no bounds with it if a row has none, or exceeds its own.
+        """
+        of: Any = self.terms
+        observations, limit = self.observations, self.observations.memory
+        assert limit is not None
+        factor = np.asarray(
+            np.linalg.qr(metric.factor.T, mode="r")
+        ).T  # the same metric by a triangular matrix, for half the work
+        at = Whitening(2, theta, factor, ladder_of(self.dim, local=of.local()), False)
+        fill, kept = Remainders(of, at, self.y_column, self.temper), self._room_for_bounds(limit)
+        packing = Packing(self.y_column, of.centre_columns, observations.weighted, self.temper, fill)
+        weighing = ExpandedWeighing(fill, packing, self.columns.frame, not self.own_bounds, kept)
+        expansion, said, weights = added_up_with_bounds(observations.map(weighing), self.columns.frame)
+        if said is None:
+            return expansion
+        settings = weights, packing, self._width_of(of), limit, kept, not self.own_bounds
+        return expansion._replace(
+            bounds=BoundsAhead(fill, np.linalg.inv(factor), said, partial(self._gathered_by, *settings))
         )
 
     @property
@@ -121,18 +198,20 @@ class Regression(Target):
     def check_data(self) -> None:
         self.observations.check_some()
 
-    def _pack(self) -> np.ndarray | GatheredRows:
+    def _pack(self) -> HeldRows | GatheredRows:
         width, temper, of = self.y_column, self.temper, self.terms
 
         def fill(rows: np.ndarray, block: Rows) -> None:
-            bound = ROW.columns(rows, width=width).bound
+            bound = columns_by_name(ROW, rows, width=width).bound
             bound[:] = of.first_bounds(block.X, block.y, weight_of(block, temper))
 
-        rows: Any = self.packed(0, fill).rows
-        return rows
+        packed = self.packed(0, fill)
+        rows: Any = packed.rows
+        return rows if isinstance(rows, GatheredRows) else HeldRows(rows, packed.bound_column)
 
     @cached_property
     def effective_rows(self) -> float:
+        """Return the sum of the weights of all rows, multiplied by ``temper``."""
         if self.kept is not None:
             return self.temper * self.kept.weight
         if not self.observations.weighted:
@@ -140,7 +219,10 @@ class Regression(Target):
         return self.temper * self.observations.sums(_weights_of)[0]
 
     def on_observations(self, observations: Observations, **changes: Any) -> Self:
-        """Return the same regression with other rows (``observations``); ``changes`` sets further attributes."""
+        """Return the same regression with the rows ``observations`` instead of its rows.
+
+        ``changes`` are further attributes of the new regression, with their values.
+        """
         return self._with(
             **{
                 "observations": observations,
@@ -155,16 +237,15 @@ class Regression(Target):
     def on_rows(self, index: np.ndarray) -> Self:
         """Return the regression on a subsample: the rows whose numbers are in ``index``.
 
-        The subsample represents all rows: the weights of its n rows are multiplied by ``N / n``; N is the number of all
-        rows.
+        The weights of these n rows are multiplied by ``N / n``, so that they represent all N rows.
         """
         rows = self.observations.take(index).weighted_up(self.n_rows / len(index))
         return self.on_observations(rows, known_columns=self.columns)
 
     def on_columns(self, which: np.ndarray) -> Self:
-        """Return the regression on those columns for which the mask ``which`` is True, with a flat prior.
+        """Return the regression on the columns for which the mask ``which`` is True, with a flat prior.
 
-        tunamh does not sample it: it is used to find collinear columns and separated data.
+        The library uses it to find collinear columns and separated data, not to draw samples.
         """
         names, dim = [name for name, kept in zip(self.chain_names, which, strict=True) if kept], int(which.sum())
         return self.on_observations(
@@ -179,10 +260,10 @@ class Regression(Target):
 
     @cached_property
     def columns(self) -> Columns:
-        """Return coordinates for the columns and directions of possible collinearity, found on a sample of the rows.
+        """Return new coordinates for the columns, and directions in which columns may be collinear.
 
-        In these coordinates the columns have similar sizes and are nearly uncorrelated. In these directions columns may
-        be collinear.
+        In the new coordinates the columns have similar sizes and are nearly uncorrelated. Both are computed from a
+        random sample of the rows.
         """
         if self.known_columns is not None:
             return self.known_columns
@@ -194,10 +275,10 @@ class Regression(Target):
         return columns_of(self, first.rows())
 
     def knowing_columns(self) -> Self:
-        """Return a copy of this regression that stores the result of its method `columns`.
+        """Return a copy of this regression that stores the value of its property `columns`.
 
-        Further copies made from it use the stored result. The copy also keeps the samples of rows that were read
-        together with the sample for `columns`.
+        Further copies of this copy do not compute the value again. The copy also keeps the samples of rows that were
+        read together with the sample for `columns`.
         """
         return self._with(known_columns=self.columns, _samples_ahead=self._samples_ahead)
 
@@ -207,19 +288,14 @@ class Regression(Target):
         return []
 
     def _rows_of_samples(self) -> list[np.ndarray]:
-        """A hundredth and a tenth of the rows, where these are enough to look like all of them: their numbers."""
-        sizes = {self._at_most(self.n_rows // share): share for share in (10, 100)}
-        return [
-            np.sort(np.random.default_rng(share).integers(self.n_rows, size=n))
-            for n, share in reversed(sizes.items())
-            if n >= max(1000, 20 * self.dim)
-        ]
+        """The numbers of the rows of the samples for the search of a mode."""
+        return rows_for_search(self.n_rows, self.dim, self.observations.most_at_once)
 
     def samples(self) -> Iterator[Target]:
-        """Yield the regression on two random samples, a hundredth and a tenth of the rows.
+        """Yield the regression on two random samples: a hundredth and a tenth of the rows.
 
         The search for a mode uses these regressions before it reads all rows. The weights of the rows in a sample are
-        multiplied so that the sample represents all rows. Samples that would be very small are left out.
+        multiplied so that the sample represents all rows. Very small samples are left out.
         """
         indices = self._rows_of_samples()
         if not indices:
@@ -236,10 +312,11 @@ class Regression(Target):
         return n if most is None else min(n, most)
 
     def sample_of(self, n: int, seed: int) -> Self:
-        """Return the regression on a random sample of its rows, weighted so that the sample represents all rows.
+        """Return the regression on a random sample of at least ``n`` rows.
 
-        The sample has ``max(n, 20 d)`` rows for ``d`` parameters, or fewer if the source limits the rows in memory. If
-        there are not more rows than this, the target itself is returned. ``seed`` is the seed of the sample.
+        The weights of these rows are multiplied so that the sample represents all rows. The sample has ``max(n, 20 d)``
+        rows for ``d`` parameters, or fewer if the source limits the rows in memory. If the data have no more rows than
+        this, the regression itself is returned. ``seed`` is the seed of the sample.
         """
         n = self._at_most(max(n, 20 * self.dim))
         if n >= self.n_rows:
@@ -249,8 +326,9 @@ class Regression(Target):
     def search_starts(self) -> list[np.ndarray]:
         """Return initial values for the search for a mode, a list of points (d,).
 
-        The first is the mean of the prior. If the family can compute rough linear predictors from the responses, the
-        second is a least squares fit to these.
+        The first point is the mean of the prior. If the family can compute rough linear predictors from the responses,
+        the second point is a least squares fit to these linear predictors. A family with further unknown parameters
+        gives only one point.
         """
         starts, guess = super().search_starts(), self.family.guess
         if self.row_layout.start is not None:
@@ -280,27 +358,26 @@ class Regression(Target):
         return energy, gradient
 
     def energies_at(self, points: np.ndarray) -> np.ndarray:
-        """Return an array (k,): minus the log posterior density, up to a constant, at each of the points (k, d)."""
+        """Return minus the log posterior density, up to a constant, at ``points`` (k, d): an array (k,)."""
         of = self.terms
         with np.errstate(over="ignore", invalid="ignore"):
             data = self.sums(lambda X, y, weight: (of.energies_at(X, points, y, weight),))[0]
             return data + self._prior_energies_at(points)
 
     def expansion(self, theta: np.ndarray) -> Expansion:
-        """Return the sum of the energies (minus log-likelihoods) of all rows at ``theta``, its gradient and Hessian."""
+        """Return the sum of the energies (minus log-likelihoods) of all rows at ``theta``.
+
+        The result also has the gradient (d,) and the Hessian (d, d) of this sum.
+        """
         of, frame = self.terms, self.columns.frame
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self.sums(lambda X, y, weight: of.expansion(X, theta, y, weight, frame))
+            found = self.observations.sums(partial(expansion_of_rows, of, theta, frame, self.temper))
         energy, gradient, hessian = found
         return Expansion(energy, gradient, hessian, frame)
 
 
 def _weights_of(rows: Rows) -> tuple[float]:
     return (float(weight_of(rows, 1.0).sum()),)
-
-
-def _of_rows(terms: Callable[[Block, np.ndarray, np.ndarray], Result], temper: float, rows: Rows) -> Result:
-    return terms(rows.X, rows.y, weight_of(rows, temper))
 
 
 def plain_rows_in_memory(target: Any) -> bool:

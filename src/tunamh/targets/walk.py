@@ -10,9 +10,9 @@ from .._arguments import whole_number
 from ..compiled import Differences, Energies, Offset, part
 from ..compiled.layouts import NUMBER, WHOLE, Layout
 from ..proposals import NeighbourWalk
-from ..rows.packing import packed_rows
+from ..rows.packing import PackedRows, packed_rows
 from ..tables.matrices import as_matrix, as_vector, refuse_non_finite
-from .base import PackedRows, Target, checked_temper
+from .base import Target, checked_temper
 from .layouts import OWN, row_and_bound_at
 from .parts import Parts
 
@@ -64,9 +64,10 @@ def _is_state(theta, prop, hyper):
 
 
 class FiniteWalk(Target):
-    """A distribution on the states ``0 .. K-1`` with the distance ``M = |prop - theta|``.
+    """A target with finitely many states ``0 .. K-1``, on which all results can be computed exactly.
 
-    ``U_i`` is the energy (negative log-likelihood) of row ``i``, and ``c_i`` is its bound.
+    The posterior of state ``k`` is proportional to ``prior(k) exp(-sum_i U_i(k))``. ``U_i`` is the energy (negative
+    log-likelihood) of row ``i``. ``c_i`` is its bound: ``|U_i(l) - U_i(k)| <= c_i |l - k|``.
 
     Parameters
     ----------
@@ -136,16 +137,17 @@ class FiniteWalk(Target):
     def global_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Return two arrays (N,): the largest energy of each row, and its largest minus its smallest energy.
 
-        Both are computed over all states and include ``temper``.
+        The energy of a row is its negative log-likelihood. Both arrays are computed over all states and include
+        ``temper``.
         """
-        if self._bound_column == 1:
+        if self._held.column == 1:
             ends = self.temper * self.rows[:, :1] * np.array([0.0, self.states - 1.0])
         else:
             ends = self.temper * self.rows[:, : self.states]
         return ends.max(axis=1), np.ptp(ends, axis=1)
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Draw a random initial state, uniform over the states."""
+        """Return a random initial state, uniform over the states."""
         return np.array([float(rng.integers(self.states))])
 
     def default_proposal(self) -> NeighbourWalk:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy  # its parts are loaded when they are asked for, not at import
 
+from ..rows.packing import columns_by_name
 from ..rows.source import Rows
 from ..targets.designs.curved import CurvedBlock
 from ..targets.designs.dense import DenseBlock
@@ -42,7 +43,7 @@ class ShortRows(NamedTuple):
 
     @property
     def columns(self) -> Any:
-        return ROW.columns(self.table, full=self.table.shape[1] - ROW.places(full=0).end)
+        return columns_by_name(ROW, self.table, full=self.table.shape[1] - ROW.places(full=0).end)
 
     def predictors(self, phi: np.ndarray) -> np.ndarray:
         """``eta`` of all rows."""

@@ -11,7 +11,8 @@ from ..capabilities import Separable, offers
 from ..laplace.gaussian import LaplaceGaussian, gaussian_at_mode
 from ..priors import Flat
 from ..process.stages import announce
-from ..targets.base import PackedRows, Target
+from ..rows.packing import HeldRows, PackedRows
+from ..targets.base import Target
 from ..targets.layouts import pack_hyper
 from ..targets.parts import no_distance
 from ..targets.regression import ResultsOfRegression, plain_rows_in_memory
@@ -52,8 +53,8 @@ class HamiltonianRegression(ResultsOfRegression, Target):
         announce("shortening rows")
         return short_rows(self.regression)
 
-    def _pack(self) -> np.ndarray:
-        return self.short.table
+    def _pack(self) -> HeldRows:
+        return HeldRows(self.short.table, 1)
 
     @cached_property
     def law(self) -> NearestGaussian:

@@ -25,11 +25,11 @@ from ..compiled import (
     Adapt,
     Differences,
     Energies,
+    Model,
     Step,
     fixed,
     helper,
     part,
-    under_prior,
 )
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
@@ -197,10 +197,31 @@ def _length(rng):
     return length if rng.random() > _SHORT_ONES else length * 10.0 ** (-_DECADES * rng.random())
 
 
+@helper
+def _under_prior(model, log_prior, prior_hyper):
+    """The model with another prior: that of the parameters which a kernel moves."""
+    return Model(
+        model.data,
+        model.differences,
+        model.energies,
+        model.scales,
+        model.locate,
+        model.distance,
+        model.offset,
+        log_prior,
+        prior_hyper,
+        model.dim,
+        model.n_rows,
+        model.total_bound,
+        model.own_bounds,
+        model.elsewhere,
+    )
+
+
 @part(Step)
 def _trajectory(rng, place, model, stream, own, work, statistics):
     """To the end of a trajectory, or nowhere; ``own.log_prior`` is the prior of ``theta``, the state being ``z``."""
-    model, memory, here = under_prior(model, own.log_prior, own.prior_hyper), own.memory, place.here
+    model, memory, here = _under_prior(model, own.log_prior, own.prior_hyper), own.memory, place.here
     numbers, d = numbers_of(model.data.hyper), here.size
     copy_into(place.there, here)
     rows, force = 0, memory[_FORCE:]

@@ -18,12 +18,6 @@ _FAR_BELOW = 1e-10
 _TOO_SMALL = 1e-150
 
 
-def rows_for_columns(n_rows: int, dim: int) -> np.ndarray:
-    """The numbers of the rows that are looked at."""
-    n = min(n_rows, max(1000, 2 * dim))
-    return np.sort(np.random.default_rng(1).choice(n_rows, size=n, replace=False))
-
-
 def columns_of(target: Regression, rows: Rows) -> Columns:
     """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
     counts = target.weight(rows) > 0

@@ -21,7 +21,7 @@ from ...priors.half_normal import HalfNormal
 from ...priors.half_student_t import HalfStudentT
 from ...priors.uniform import Uniform
 from ..families.student_t import StudentT
-from ..observations.observed import Observations
+from ..observations.base import Observations
 
 _POSITIVE_AT_ZERO = (type(None), HalfNormal, HalfStudentT, HalfCauchy, Exponential)
 _FIRST = 10_000  # rows that are asked first: others are read only if most of these are equal

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._linear import SMALLEST_CURVATURE, scaled_eigen
-from ...tables.frames import column_names
 from ..search.newton import Mode, find_modes
 from ..search.spread_starts import of_curves, scales, wide_mode
 
 if TYPE_CHECKING:
     from ..expansion.taylor import TaylorTarget
     from ..glm import GLM
-    from ..observations.observed import Observations
+    from ..observations.base import Observations
 
 _OTHER_SCALE = 2.0  # typical residuals this many times longer or shorter than the scale are another scale's
 _NARROW = 10.0  # times narrower than the likelihood: a prior whose tails, if it has any, are far from its peak
@@ -226,11 +225,9 @@ def names_along(target: GLM, direction: np.ndarray) -> list[str]:
     return [target.chain_names[j] for j in leading]
 
 
-def refuse_positions(X: Any, rows: Observations) -> None:
+def refuse_positions(labels: list[str], rows: Observations) -> None:
     """Numbers of a prior in the order of the columns mean another coefficient where categories changed places."""
-    labels, behind = column_names(X), rows.factor_names
-    if labels is None:
-        return
+    behind = rows.factor_names
     if [label for label in labels if label not in behind] != labels[: len(labels) - len(behind)]:
         names = listed(list(rows.names or ()))
         raise ValueError(

@@ -6,7 +6,6 @@ of rows need (`Block`). The rest of the library does not know which kind it has.
 
 from .base import Block, Design
 from .dense import DenseDesign
-from .from_tables import as_design
 from .indexed import IndexedDesign
 
-__all__ = ["Block", "DenseDesign", "Design", "IndexedDesign", "as_design"]
+__all__ = ["Block", "DenseDesign", "Design", "IndexedDesign"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -149,3 +150,21 @@ class Design(Layout, ABC):
     @abstractmethod
     def arrays(self, what: str = "X") -> dict[str, np.ndarray]:
         """What must not change while a target uses it, by name; errors call the matrix ``what``."""
+
+
+@dataclass(frozen=True, eq=False)
+class NamedDesign:
+    """A design that is ready, with its parameters' names, in the place of a table.
+
+    Of a further predictor also the prior of its coefficients, where its family has none, and what was subtracted from
+    its columns (`tunamh.targets.coordinates.recentred`).
+    """
+
+    design: Design
+    names: list[str]
+    prior: Any = None
+    origin: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.design.n_rows, self.design.dim

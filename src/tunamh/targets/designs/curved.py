@@ -71,6 +71,10 @@ class CurvedBlock(IndexedBlock):
             positions, values = np.hstack([self.positions, positions]), np.hstack([own, values])
         return IndexedBlock(self.whole, positions, values, self.dim + sum(one.splines for one in self.curves))
 
+    def some(self, which: np.ndarray) -> CurvedBlock:
+        own = self.whole[which], self.positions[which], self.values[which]
+        return CurvedBlock(*own, self.dim, self.curves, self.numbers[which])
+
     def pack(self, rows: np.ndarray) -> None:
         super().pack(rows)
         begin = layout_of(self.whole.shape[1], self.positions.shape[1], self.values.size > 0, self.dim).numbers.width

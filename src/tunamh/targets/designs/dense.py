@@ -14,7 +14,8 @@ import numpy as np
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
 from ...compiled.columns import columns_of, dots, fill_rows, moments, norms, sandwich
-from ...rows.supply import ROWS_AHEAD, prefetch_row
+from ...compiled.vector import prefetch_row
+from ...rows.supply import ROWS_AHEAD
 from .base import Design, DesignNumbers, DesignParts, lengths_of_rows, rows_in_double
 
 
@@ -97,6 +98,10 @@ class DenseBlock:
     def dense(self) -> np.ndarray:
         return self.X
 
+    def some(self, which: np.ndarray) -> DenseBlock:
+        """Some of the rows."""
+        return DenseBlock(self.X[which], self.single)
+
     def pack(self, rows: np.ndarray) -> None:
         d = self.X.shape[1]
         features = rows.view(np.float32) if self.single else rows
@@ -150,6 +155,11 @@ class NarrowBlock(DenseBlock):
         found = np.empty(self.columns.shape[::-1])
         fill_rows(self.columns, found)
         return found
+
+    def some(self, which: np.ndarray) -> NarrowBlock:
+        columns = self.columns.take(which, axis=1)
+        columns.flags.writeable = False
+        return NarrowBlock(columns, self.single)
 
     def pack(self, rows: np.ndarray) -> None:
         d, features = len(self.columns), rows.view(np.float32) if self.single else rows

@@ -14,8 +14,13 @@ import numpy as np
 
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
-from ...rows.source import NOWHERE
-from ...rows.supply import ROWS_AHEAD, prefetch_row
+from ...compiled.vector import prefetch_row
+from ...rows.source import NOWHERE, level_positions
+from ...rows.supply import ROWS_AHEAD
+from ...tables.columns import Factor
+from ...tables.frames import Frame as Table
+from ...tables.matrices import as_matrix
+from ...tables.sparse import checked_rows
 from ..layouts import FEATURES, features_at, regression_of
 from .base import Design, DesignNumbers, DesignParts, lengths_of_rows, rows_in_double
 
@@ -144,6 +149,10 @@ class IndexedBlock:
     def dense(self) -> np.ndarray:
         return self.matmat(np.eye(self.dim))
 
+    def some(self, which: np.ndarray) -> IndexedBlock:
+        """Some of the rows."""
+        return IndexedBlock(self.whole[which], self.positions[which], self.values[which], self.dim)
+
     def pack(self, rows: np.ndarray) -> None:
         columns, count = self.whole.shape[1], self.positions.shape[1]
         at = FEATURES.places(columns=columns, positions=count)
@@ -257,3 +266,42 @@ class IndexedDesign(Design):
             f"the values of {what}": self.values,
         }
         return {name: array for name, array in held.items() if array.shape[1] > 0}
+
+
+# ----------------------------------------------------------------------------------- from users' tables
+
+
+def of_sparse(X: Any, what: str) -> IndexedDesign:
+    """Rows padded to the longest: positions, and values unless all of them are 1."""
+    rows = checked_rows(X, what)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    n_rows, dim = rows.shape
+    if n_rows == 0 or dim == 0:
+        raise ValueError(f"{what} has no {'rows' if n_rows == 0 else 'columns'} (shape {rows.shape}).")
+    counts = np.diff(rows.indptr)
+    slot = np.arange(rows.nnz) - np.repeat(rows.indptr[:-1], counts)
+    row = np.repeat(np.arange(n_rows), counts)
+    positions = np.full((n_rows, max(int(counts.max(initial=0)), 1)), NOWHERE, dtype=np.int32)
+    positions[row, slot] = rows.indices
+    values = None
+    if not (rows.data == 1).all():
+        values = np.zeros(positions.shape)
+        values[row, slot] = rows.data
+    return IndexedDesign(np.empty((n_rows, 0)), positions, values, dim)
+
+
+def with_factors(frame: Table, what: str, factors: dict[str, Factor]) -> tuple[IndexedDesign, list[str]]:
+    """Columns of categories as positions, a parameter for each level but the first; and the parameters' names."""
+    whole = [name for name in frame.names if name not in factors]
+    n_rows = frame.n_rows
+    numbers = np.empty((n_rows, 0))
+    if whole:
+        numbers = np.asarray(as_matrix(frame.select(whole), what), dtype=np.float64)
+    sizes = [len(factor.levels) for factor in factors.values()]
+    positions, dim = level_positions([factor.codes for factor in factors.values()], sizes, len(whole))
+    if dim == 0:
+        raise ValueError(f"{what} has one level in every column of categories and no other column: nothing varies.")
+    names = [*whole, *(f"{name}[{level}]" for name, factor in factors.items() for level in factor.levels[1:])]
+    levels_of = {name: list(factor.levels) for name, factor in factors.items()}
+    return IndexedDesign(numbers, positions, None, dim, levels_of), names

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
+from ...compiled.vector import prefetch_row
 from ...compiled.windows import from_column, window
-from ...rows.supply import prefetch_row
 from ..layouts import TERM, TERM_SIZE, features_at, regression_of, single_features_at, term_at
 from .base import Block, DesignNumbers, DesignParts, Layout
 from .curves import Records, add_curves, numbers_of, records, sizes_of_curves
@@ -192,6 +192,20 @@ class MultiPredictorLayout(Layout):
             maps += places
         self.table = table + maps
         self.numbers = DesignNumbers(sum(widths), False, 0, 0, False, False, predictors, len(self.terms), known)
+
+    def shared(self, dim: int) -> np.ndarray:
+        """Which of ``dim`` parameters no term of the first block of columns has."""
+        found = np.ones(dim, bool)
+        for term in self.terms:
+            if term.block == 0:
+                found[term.start : term.start + self.dims[0]] = False
+        return found
+
+    @property
+    def has_further_columns(self) -> bool:
+        """Whether a predictor without the first block of columns has columns of its own."""
+        first = {term.predictor for term in self.terms if term.block == 0}
+        return any(term.predictor not in first and self.blocks[term.block] is not None for term in self.terms)
 
 
 # ------------------------------------------------------------------------------------------ sums over blocks of rows

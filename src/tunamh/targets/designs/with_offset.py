@@ -22,6 +22,11 @@ class BlockWithOffset:
     def matvecs(self, points: np.ndarray) -> np.ndarray:
         return self.block.matvecs(points) + self.offset
 
+    def some(self, which: np.ndarray) -> BlockWithOffset:
+        """Some of the rows."""
+        block: Any = self.block
+        return BlockWithOffset(block.some(which), self.offset[which], self.width)
+
     def pack(self, rows: np.ndarray) -> None:
         self.block.pack(rows)
         rows[:, : self.width][:, -1] = self.offset  # the last of the features

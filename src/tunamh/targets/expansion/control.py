@@ -15,17 +15,22 @@ from ..search.newton import best_mode
 
 @dataclass(frozen=True)
 class Taylor:
-    """Taylor expansion of the energy of every row around a centre. The new target has the same posterior.
+    """A control variate: it expands the energy of every row in a Taylor polynomial around a centre.
+
+    The energy of a row is its negative log-likelihood. The sum of the polynomials of all rows is computed once. Then a
+    step reads rows only for the remainders, the differences between the energies and their polynomials. The remainders
+    have smaller bounds than the energies, so a step reads fewer rows. The posterior does not change, and every exact
+    test stays exact.
 
     ``sample(target, control=Taylor(order=2))`` and ``sample(Taylor(order=2)(target))`` are the same. Section 5a of
-    docs/spec.md has the remainders and their bounds. Every exact test stays exact. `FactorizedMH` with an expansion of
-    order 1 or 2 is the method SMH-1 or SMH-2 of Cornish et al. (2019).
+    docs/spec.md has the remainders and their bounds. `FactorizedMH` with an expansion of order 1 or 2 is the method
+    SMH-1 or SMH-2 of Cornish et al. (2019).
 
     Parameters
     ----------
     order : 1 or 2
-        The order of the expansion. The remainders (the differences between the energies and their expansions) decrease
-        with the square (order 1) or the cube (order 2) of the distance from the centre.
+        The order of the polynomials. The remainders decrease with the square (order 1) or the cube (order 2) of the
+        distance from the centre.
     centre : (d,), optional
         The centre of the expansion. Default: a mode of the posterior, found on samples of the rows and then on all
         rows. The draws are exact for every centre.
@@ -51,6 +56,11 @@ class Taylor:
         settle(self, order=order, centre=centre, whiten=whiten, original_bounds=original_bounds)
 
     def __call__(self, target: Target) -> Target:
+        """Return a target with the same posterior as ``target``, with each energy as a polynomial plus a remainder.
+
+        The energy of a row is its negative log-likelihood. Raises `NotApplicable` if the target has no derivatives.
+        Warns if the search for a mode did not converge.
+        """
         if not isinstance(target, Target):
             raise TypeError(f"Taylor expands a tunamh target such as LogisticRegression(X, y), got {shown(target)}.")
         if not offers(target, Expandable):

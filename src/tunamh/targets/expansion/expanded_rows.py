@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import NotApplicable
 from ...process.stages import announce
-from ...rows.packing import weight_of
+from ...rows.packing import ROW, PackedRows, columns_by_name, weight_of
 from ...rows.source import Rows
 from ..base import Expansion
 from ..glm_rows import firefly_energies, firefly_scales
 from ..layouts import FIREFLY_ROW, RUNGS
+from .audit import AuditedRemainders
 from .bounds import NO_BOUNDS, ORIGINAL
-from .one_predictor import RowSums, Whitening, fill_remainders, ladder_of
+from .kept import RowsAt, in_metric_of
+from .one_predictor import OnePredictor, Remainders, RowSums, Whitening, ladder_of
 from .taylor import Shape, TaylorTarget, mean_of_skewed, no_differences, polynomial_offset
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def expanded(
     target: GLM, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
 ) -> TaylorTarget:
     """The target with its Taylor part in the offset (spec 5a, 5d)."""
+    if at_centre.bounds is not None and order == 2 and whiten and not original_bounds:
+        return _bounded_ahead(target, centre, at_centre)
     announce("expanding every row about the centre")
     d, terms = target.dim, target.terms
     white = whiten and not original_bounds
@@ -41,8 +44,9 @@ def expanded(
         nonlocal found
         found = found.joined(of_block)
 
-    fill = partial(fill_remainders, terms, at, target.y_column, target.temper)
-    remainders = target.packed(terms.centre_columns, fill, take)
+    fill = Remainders(terms, at, target.y_column, target.temper)
+    sure = white and order == 2 and isinstance(terms, OnePredictor) and not target.own_bounds
+    remainders = target.packed(terms.centre_columns, fill, take, AuditedRemainders(fill) if sure else None)
     of_prior = target._prior.thirds(centre, at_centre.width, factor)
     parts = target.parts_with(*terms.taylor_parts, offset=polynomial_offset)
     return TaylorTarget(
@@ -57,6 +61,19 @@ def expanded(
     )
 
 
+def _bounded_ahead(target: GLM, centre: np.ndarray, at_centre: Expansion) -> TaylorTarget:
+    """The same where the pass that added up the expansion found bounds, in a metric of before."""
+    ahead = at_centre.bounds
+    fill, sums = ahead.fill, ahead.sums
+    at = RowsAt(centre, fill.at.factor, ahead.inverse, fill.at.ladder)
+    today, trust, shape = in_metric_of(target, at, at_centre, sums)
+    parts = target.parts_with(*target.terms.taylor_parts, offset=polynomial_offset)
+    packed = PackedRows(ahead.gathered(), ROW.places(width=target.y_column).bound, parts)
+    bounds = target.terms.bounds(2, trust)
+    at_centre = at_centre._replace(bounds=None)
+    return TaylorTarget(target, 2, centre, at_centre, remainders=packed, bounds=bounds, root=today.inverse, shape=shape)
+
+
 def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
     """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
     lower_bound = target.family.lower_bound
@@ -67,7 +84,7 @@ def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
     def fill(rows: np.ndarray, block: Rows) -> tuple[np.ndarray, np.ndarray]:
         X, y, weight = block.X, block.y, weight_of(block, temper)
         below = lower_bound(y, None if centre is None else X.matvec(centre))
-        columns = FIREFLY_ROW.columns(rows, width=width)
+        columns = columns_by_name(FIREFLY_ROW, rows, width=width)
         columns.bound[:], columns.anchor[:] = 0.0, below.anchor
         columns.curvature[:], columns.slope[:], columns.constant[:] = below.a, below.b, below.k
         from_offset = below.anchor - X.matvec(np.zeros(d))  # bounds are tight at eta = anchor, x.theta + offset

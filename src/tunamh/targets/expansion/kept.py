@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...rows.packing import ROW
+from ..._linear import Metric
+from ...rows.packing import ROW, PackedRows
 from ...rows.source import Rows
-from ..base import Expansion, PackedRows
+from ..base import Expansion
 from ..layouts import Trust
 from ..search.newton import Mode
-from .one_predictor import Ladder, RowSums, Whitening, fill_remainders
+from .one_predictor import Ladder, Remainders, RowSums, Whitening
 from .taylor import Shape, TaylorTarget, mean_of_skewed, polynomial_offset
 
 if TYPE_CHECKING:
@@ -59,7 +60,11 @@ class Filled:
     temper: float
 
     def __call__(self, rows: np.ndarray, block: Rows) -> RowSums:
-        return fill_remainders(self.terms, self.at.whitening, self.width, self.temper, rows, block)
+        return self.remainders(rows, block)
+
+    @property
+    def remainders(self) -> Remainders:
+        return Remainders(self.terms, self.at.whitening, self.width, self.temper)
 
 
 class KeptSums(NamedTuple):
@@ -105,16 +110,22 @@ class KeptExpansion(NamedTuple):
     told: str
 
 
-def kept_target(base: GLM, at: RowsAt, sums: KeptSums, rows: Any) -> TaylorTarget:
-    """The expansion of ``base`` about a centre that may be an old one, in the metric of the posterior of today."""
-    at_centre = sums.at_centre
+def in_metric_of(base: GLM, at: RowsAt, at_centre: Expansion, of_rows: RowSums) -> tuple[Metric, Trust, Shape]:
+    """The metric of the posterior of today, where bounds taken in that of ``at`` hold in it, and its shape."""
     prior = base._prior.expansion(at.centre, at_centre.width)
     today = at_centre.plus(prior).metric()
     between = at.inverse @ today.factor
     sizes = np.linalg.svd(between, compute_uv=False)
     kappa, typical = float(sizes[0]), float(np.mean(sizes**2))
-    thirds = typical * (between.T @ sums.of_rows.thirds) + base._prior.thirds(at.centre, at_centre.width, today.factor)
-    trust = Trust(tuple(at.ladder.radii**2 / kappa**2), tuple(kappa ** (ORDER + 1) * sums.of_rows.factors))
+    thirds = typical * (between.T @ of_rows.thirds) + base._prior.thirds(at.centre, at_centre.width, today.factor)
+    trust = Trust(tuple(at.ladder.radii**2 / kappa**2), tuple(kappa ** (ORDER + 1) * of_rows.factors))
+    return today, trust, Shape(mean_of_skewed(thirds), kappa**2 * of_rows.leverage, kappa * of_rows.longest)
+
+
+def kept_target(base: GLM, at: RowsAt, sums: KeptSums, rows: Any) -> TaylorTarget:
+    """The expansion of ``base`` about a centre that may be an old one, in the metric of the posterior of today."""
+    at_centre = sums.at_centre
+    today, trust, shape = in_metric_of(base, at, at_centre, sums.of_rows)
     expanded = TaylorTarget(
         base,
         ORDER,
@@ -127,7 +138,7 @@ def kept_target(base: GLM, at: RowsAt, sums: KeptSums, rows: Any) -> TaylorTarge
         ),
         bounds=base.terms.bounds(ORDER, trust),
         root=today.inverse,
-        shape=Shape(mean_of_skewed(thirds), kappa**2 * sums.of_rows.leverage, kappa * sums.of_rows.longest),
+        shape=shape,
     )
     return expanded.starting_about_reference(_SPREAD)
 

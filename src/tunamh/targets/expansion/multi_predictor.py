@@ -9,7 +9,7 @@ import numpy as np
 from ..._linear import Frame
 from ...compiled import fixed
 from ...errors import NotApplicable
-from ...rows.packing import ROW
+from ...rows.packing import ROW, columns_by_name
 from ..designs import Block
 from ..families.multi_predictor import MultiPredictorLikelihood
 from ..glm_rows import differences, energies, scales
@@ -72,7 +72,14 @@ class MultiPredictor:
 
     def columns(self, rows: np.ndarray, width: int) -> Any:
         """Those of packed rows by name; features take ``width`` of them."""
-        return MULTI_PREDICTOR_ROW.columns(rows, width=width, K=self.family.predictors)
+        return columns_by_name(MULTI_PREDICTOR_ROW, rows, width=width, K=self.family.predictors)
+
+    def at_centre(self, columns: Any, centre: np.ndarray, X: Block, y: np.ndarray) -> None:
+        """Fill the centre's columns of packed rows."""
+        eta = X.matvec(centre)
+        gradient, hessian = self.family.derivatives_to(2, eta, y)
+        columns.eta[:], columns.gradient[:] = eta[: len(gradient)].T, gradient.T
+        columns.hessian[:] = hessian[np.tril_indices(len(gradient))].T
 
     def remainders(
         self, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int

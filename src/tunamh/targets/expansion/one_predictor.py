@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ..._linear import Frame
 from ...compiled import fixed, helper
 from ...errors import NotApplicable
-from ...rows.packing import weight_of
+from ...rows.packing import columns_by_name, weight_of
 from ...rows.source import Rows
 from ..designs import Block
 from ..families.likelihood import OnePredictorLikelihood
@@ -38,14 +39,27 @@ def _own_of_two(first, second, everywhere, own, factors):
             near = end
         if end < far:
             far = end
-        tenth = 0.1 * far if np.isfinite(far) else 0.0
-        own[i] = tenth if tenth > near else near
-        if far / own[i] > next_rung:
-            next_rung = far / own[i]
-        if end / own[i] > last:
-            last = end / own[i]
+        tenth = 0.1 * far if far < np.inf else 0.0
+        least = tenth if tenth > near else near
+        own[i] = least
+        if far > next_rung * least:  # rarely, so that there is hardly a division
+            next_rung = max(far / least, next_rung)
+        if end > last * least:
+            last = max(end / least, last)
     factors[1] = next_rung
     factors[2:] = last
+
+
+@helper
+def _fill_shape(weight, size, second, third, leverage, longest, thirds):
+    """The largest ``w |f''| |L'x|^2`` and ``|L'x|``, and ``w f''' |L'x|^2`` of every row."""
+    most, far = 0.0, 0.0
+    for i in range(size.size):
+        square = weight[i] * (size[i] * size[i])
+        most = max(most, square * abs(second[i]))
+        far = max(far, size[i])
+        thirds[i] = square * third[i]
+    leverage[0], longest[0] = most, far
 
 
 class Ladder(NamedTuple):
@@ -139,10 +153,35 @@ class RowSums(NamedTuple):
         )
 
 
-def fill_remainders(terms: Any, at: Whitening, width: int, temper: float, rows: np.ndarray, block: Rows) -> RowSums:
-    """Fill the bounds and the centre's columns of a block's packed rows, by what ``terms`` say of them."""
-    columns, weight = terms.columns(rows, width), weight_of(block, temper)
-    return terms.remainders(columns, at, block.X, block.y, weight, block.start)
+@dataclass(frozen=True)
+class Remainders:
+    """Fills the bounds and the centre's columns of a block's packed rows, by what ``terms`` say of them.
+
+    A function that may travel; features take ``width`` columns.
+    """
+
+    terms: Any
+    at: Whitening
+    width: int
+    temper: float
+
+    def __call__(self, rows: np.ndarray, block: Rows) -> RowSums:
+        columns, weight = self.terms.columns(rows, self.width), weight_of(block, self.temper)
+        return self.terms.remainders(columns, self.at, block.X, block.y, weight, block.start)
+
+    def with_bounds(self, rows: np.ndarray, block: Rows, c: np.ndarray) -> None:
+        """The same where the bounds are known."""
+        columns = self.terms.columns(rows, self.width)
+        self.terms.at_centre(columns, self.at.centre, block.X, block.y)
+        columns.bound[:] = c
+
+
+class Seen(NamedTuple):
+    """Of rows at a point: predictors, the derivatives of the energies by them, and the energies."""
+
+    eta: np.ndarray
+    derivatives: tuple[np.ndarray, np.ndarray, np.ndarray]
+    energies: np.ndarray
 
 
 class OnePredictor:
@@ -174,10 +213,19 @@ class OnePredictor:
         self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray, frame: Frame | None
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Energy, gradient and Hessian, the latter in the coordinates of ``frame``."""
+        return self.expansion_of(self.seen(X, theta, y), X, y, weight, frame)
+
+    def seen(self, X: Block, theta: np.ndarray, y: np.ndarray) -> Seen:
+        """What the rows are at a point, for all that is asked of them there."""
         eta = X.matvec(theta)
-        first, second, _ = self.family.derivatives(eta, y)
-        energy = float(weight @ self.energies(eta, y))
-        return energy, X.rmatvec(weight * first), X.sandwich(weight * second, frame)
+        return Seen(eta, self.family.derivatives(eta, y), self.energies(eta, y))
+
+    def expansion_of(
+        self, seen: Seen, X: Block, y: np.ndarray, weight: np.ndarray, frame: Frame | None
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """`expansion` of rows that were seen at the point."""
+        first, second, _ = seen.derivatives
+        return float(weight @ seen.energies), X.rmatvec(weight * first), X.sandwich(weight * second, frame)
 
     def first_bounds(self, X: Block, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """``c_i = weight_i sup|f'| |x_i|``; what does not move has bound zero, however steep the family."""
@@ -209,13 +257,26 @@ class OnePredictor:
 
     def columns(self, rows: np.ndarray, width: int) -> Any:
         """Those of packed rows by name; features take ``width`` of them."""
-        return TAYLOR_ROW.columns(rows, width=width)
+        return columns_by_name(TAYLOR_ROW, rows, width=width)
+
+    def at_centre(self, columns: Any, centre: np.ndarray, X: Block, y: np.ndarray) -> None:
+        """Fill the centre's columns of packed rows."""
+        eta = X.matvec(centre)
+        columns.slope[:], columns.curvature[:], _ = self.family.derivatives(eta, y)
+        columns.eta[:] = eta
 
     def remainders(
         self, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
     ) -> RowSums:
         """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
-        order, eta = at.order, X.matvec(at.centre)
+        eta = X.matvec(at.centre)
+        return self.remainders_of(Seen(eta, self.family.derivatives(eta, y), eta), columns, at, X, y, weight, start)
+
+    def remainders_of(
+        self, seen: Seen, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
+    ) -> RowSums:
+        """`remainders` of rows that were seen at the centre."""
+        order, eta = at.order, seen.eta
         size = X.row_max() if at.original else X.whitened_norms(at.factor)
         costly = order == 2 and self.family.rough_bounds is not None
         everywhere = None if costly else np.asarray(self.family.suprema(y)[order])
@@ -230,14 +291,21 @@ class OnePredictor:
                 f"Taylor(order={order}) needs bounded derivatives; {self.family!r} has none in row {row}"
             )
         square = size * size
-        first, second, third = self.family.derivatives(eta, y)
+        first, second, third = seen.derivatives
         columns.bound[:] = weight * own * (square if order == 1 else square * size)
         columns.eta[:], columns.slope[:], columns.curvature[:] = eta, first, second
-        leverage = float(np.max(weight * np.abs(second) * square))
-        thirds = X.rmatvec(weight * third * square) @ at.factor
-        return RowSums(factors, leverage, float(size.max()), thirds)
+        leverage, longest, third_moments = np.empty(1), np.empty(1), np.empty(len(eta))
+        _fill_shape(weight, size, second, third, leverage, longest, third_moments)
+        return RowSums(factors, float(leverage[0]), float(longest[0]), X.rmatvec(third_moments) @ at.factor)
 
 
 def _radii(radius: float, size: np.ndarray) -> np.ndarray:
     """How far predictors of rows of this ``size`` may move; a row of zeros stays, however large the radius."""
+    if np.isfinite(radius):
+        return radius * size
     return np.multiply(radius, size, out=np.zeros_like(size), where=size > 0)
+
+
+def expansion_of_rows(terms: Any, theta: np.ndarray, frame: Frame | None, temper: float, rows: Rows) -> tuple:
+    """Energy, gradient and Hessian of a block of rows at ``theta``, by what ``terms`` say of them."""
+    return terms.expansion(rows.X, theta, rows.y, weight_of(rows, temper), frame)

@@ -21,7 +21,8 @@ from ..._linear import Metric
 from ...compiled import REASSOCIATE, Differences, Offset, helper, part
 from ...errors import NotApplicable
 from ...priors import PriorExpansion
-from ..base import Expansion, PackedRows, Target
+from ...rows.packing import PackedRows
+from ..base import Expansion, Target
 from ..layouts import EXPANDED, Trust, expanded_of, pack_hyper
 from .bounds import Bounds
 
@@ -275,7 +276,9 @@ class TaylorTarget(Target):
         distance = self.bounds.white_distance
         unfit = self.bounds.needs_white_root and not self.white
         if distance is None or unfit or self.parts.offset is not polynomial_offset:
-            raise NotApplicable("Autoregressive needs whitened distances: control=Taylor(order=2) of a regression")
+            raise NotApplicable(
+                "Autoregressive needs whitened distances: pass control=Taylor(order=2) for a regression."
+            )
         from .whitened import Whitened
 
         return Whitened(self, distance)

@@ -1,9 +1,9 @@
-"""Families: what a row says given its linear predictors, and everything else that is known of its responses.
+"""Families: the distribution of a response, given the linear predictors of its row.
 
-One file per public family, named after it, and one line here: names, the shell's words and prediction follow from the
-class (`base.BaseFamily`). Energies are given as a block of energies, a block of rises ``f(eta', y) - f(eta, y)``
-(written as one, because the difference of two large energies would lose digits and time), three derivatives in ``eta``
-and their suprema, everywhere and near a predictor (`likelihood`). What several families share is in modules of nouns.
+Each public family has a file with its name, and a line in this module. Its names, its word in the command ``tunamh``
+and its predictions are members of its class (`base.BaseFamily`). A family gives the energies (negative log-likelihoods)
+of a block of rows, their differences, the derivatives of the energies, and bounds of these derivatives (`likelihood`).
+The differences are a separate function, because a difference of two large energies would lose digits.
 """
 
 from .base import BaseFamily as BaseFamily

@@ -17,7 +17,8 @@ from .links import IDENTITY, Link
 if TYPE_CHECKING:
     from ...rows.source import Rows
     from ...tables.columns import Factor
-    from ..observations.observed import InMemory, Observations
+    from ..observations.base import Observations
+    from ..observations.observed import InMemory
     from .responses import Parameters, ResponseDistribution
 
 __all__ = ["BaseFamily", "Family", "Location", "LowerBound", "Responses", "Suprema"]
@@ -48,7 +49,11 @@ _TYPICAL = 0.6745  # the median of the absolute value of a standard normal
 
 
 class BaseFamily(ABC):
-    """A response family. A subclass overrides the defaults that are not true for it."""
+    """Base class of all families. A family is the distribution of a response, given its linear predictors.
+
+    A subclass overrides the defaults that are not true for it. For your own family, use `tunamh.family` or
+    `tunamh.extend.Family`.
+    """
 
     responses: ClassVar[Responses | None] = None
     """The kind of responses; None if any numbers are allowed, as in a user's own family."""
@@ -71,7 +76,7 @@ class BaseFamily(ABC):
 
     @property
     def positive_parameters(self) -> tuple[str, ...]:
-        """Return the names of those parameters that are positive numbers, a tuple."""
+        """Return a tuple with the names of those parameters of the family that are positive numbers."""
         return tuple(name for name in self.parameters if name not in (*self.probabilities, *self.real_parameters))
 
     named_predictors: tuple[str, ...] = ()
@@ -87,9 +92,9 @@ class BaseFamily(ABC):
     """The links of the parameters that depend on columns."""
 
     def known_parameters(self) -> dict[str, float]:
-        """Return the parameters that have known values, as a dict from names to values.
+        """Return the parameters that have known values: a dict from names to values.
 
-        If the family contains another family, as `Hurdle` does, its known parameters are included.
+        If the family contains another family, as `Hurdle` does, the known parameters of the other family are included.
         """
         found: dict[str, float] = {}
         for name, value in self.settings().items():
@@ -100,7 +105,7 @@ class BaseFamily(ABC):
         return found
 
     def settings(self) -> dict[str, Any]:
-        """Return the arguments with which the family was made, as a dict from names to values."""
+        """Return the arguments with which the family was made: a dict from names to values."""
         own: Any = self
         return {one.name: vars(own)[one.name] for one in fields(own)} if is_dataclass(own) else {}
 
@@ -122,10 +127,10 @@ class BaseFamily(ABC):
     """Whether a model without any column is one: of hazards, which are the family's own."""
 
     def settled(self, observations: Observations) -> BaseFamily:
-        """Return the family, completed by those of its numbers that depend on the data.
+        """Return the family with those numbers that must be computed from the data.
 
-        An example is `PiecewiseExponential`: the times at which the hazard changes depend on the times of the events.
-        Most families have no such numbers and return themselves.
+        For example, `PiecewiseExponential` computes the times at which the hazard changes from the times of the events.
+        Most families need no such numbers and return themselves.
         """
         return self
 
@@ -133,46 +138,52 @@ class BaseFamily(ABC):
     """For labels: whether ``k`` successes in ``n`` trials may be one row of weight ``n`` and response ``k/n``."""
 
     def for_trials(self) -> BaseFamily:
-        """Return this family or a changed copy, for rows whose response is a number of successes in several trials."""
+        """Return the family for rows whose response is a number of successes in several trials.
+
+        It is this family or a changed copy.
+        """
         return self
 
     def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
-        """Return rows that a family of labels can use, made from numbers of successes and of trials.
+        """Return rows with labels, made from rows with numbers of successes.
 
-        The responses in ``found`` are numbers of successes; ``trials`` has the numbers of trials.
+        The responses in ``found`` are the numbers of successes; ``trials`` (n,) has the numbers of trials.
         """
         raise NotImplementedError
 
     def class_codes(self, found: Factor) -> tuple[np.ndarray, tuple[str, ...]]:
         """Return the class of each row as a number, an array (n,), and the names of the classes, a tuple.
 
-        Only families of classes have this method; ``found`` is the response as a factor.
+        ``found`` is the column of the response. Only families of classes have this method.
         """
         raise NotImplementedError
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - a family may take any numbers
-        """Raise a ValueError for responses that the family does not allow."""
+        """Raise a ValueError if the family does not allow a response in ``y``."""
 
     def warnings(self, observations: Observations) -> list[str]:
-        """Return warnings about ``observations`` for the user, as a list of whole sentences."""
+        """Return a list of sentences for the user: warnings about the data ``observations``."""
         return []
 
     @property
     def of_labels(self) -> bool:
+        """Return True if the responses are labels 0 and 1."""
         return self.responses is Responses.LABELS
 
     @property
     def of_classes(self) -> bool:
+        """Return True if the responses are classes without an order."""
         return self.responses is Responses.CLASSES
 
     # --------------------------------------------------------------------------------------------------- rows and scale
 
     @abstractmethod
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return a `RowLayout`. It says which numbers of each row the compiled code reads, and in which order.
+        """Return a `RowLayout`: which numbers of each row the compiled code reads, and in which order.
 
         The layout also has the unknown parameters with their priors, their coordinates and their initial values.
-        ``temper`` is a number that multiplies the energies of all rows.
+        ``observations`` are the rows, and ``temper`` is a number that multiplies the energies (negative
+        log-likelihoods) of all rows.
         """
 
     own_intercepts: ClassVar[bool] = False
@@ -194,42 +205,50 @@ class BaseFamily(ABC):
     """The median of the absolute value of an error of scale 1."""
 
     def response(self, rows: Rows) -> np.ndarray:
-        """Return an array (n,): ``y``, or ``log y`` if the family models the logarithm of the response."""
+        """Return the array (n,) ``y`` of ``rows``, or ``log y`` if the family models the logarithm of the response."""
         return np.log(rows.y) if self.regresses_logarithm else rows.y
 
     @property
     def known_scale(self) -> float | None:
-        """Return the scale of the errors, if it is a known number; otherwise None."""
+        """Return the scale of the errors if it is a known number; otherwise None."""
         return None
 
     @property
     def unknown_scale(self) -> bool:
         """Return True if the scale of the errors is unknown.
 
-        With an unknown scale there is no posterior if the responses of all rows are equal.
+        If the scale is unknown and the responses of all rows are equal, there is no posterior.
         """
         return False
 
     def with_default_scale(self, prior: Any) -> BaseFamily | None:
         """Return a copy of the family with ``prior`` as the prior of its scale.
 
-        The result is None if the user has set the scale, or if the family has none.
+        The result is None if the user has set the scale, or if the family has no scale.
         """
         return None
 
     def location(
         self, y: np.ndarray, weights: np.ndarray | None = None, moments: tuple[float, float] | None = None
     ) -> Location:
-        """Return a `Location`: a typical value (centre) and a typical size (unit) of the linear predictors.
+        """Return a typical value (``centre``) and a typical size (``unit``) of the linear predictors.
 
-        They are computed from the responses ``y``. The default priors use these two numbers (`tunamh.priors.default`).
+        The default priors use these two numbers (`tunamh.priors.default`). They are computed from the responses:
 
-        For real responses, the centre is the mean and the unit is the standard deviation. If the family models the
-        logarithm of the response, the centre and the unit are computed from the logarithms. In a robust family, the
-        unit is the median absolute deviation divided by 0.6745, if this is not zero. For a family with a link, the unit
-        is 1; the centre is the logarithm of the mean for a log link, and 0 for other links. ``weights`` are the weights
-        of the rows. If ``y`` is only a sample of the responses, ``moments`` has the mean and the standard deviation of
-        all responses.
+        - real responses: the mean and the standard deviation;
+        - a family that models the logarithm of the response: the same for the logarithms;
+        - a robust family: the unit is the median absolute deviation divided by 0.6745, if this is not zero;
+        - a family with a link: the unit is 1; the centre is the logarithm of the mean for a log link, and 0 for other
+          links.
+
+        Parameters
+        ----------
+        y : (n,)
+            The responses of all rows, or of a sample.
+        weights : (n,), optional
+            The weights of the rows.
+        moments : pair of float, optional
+            The mean and the standard deviation of all responses, if ``y`` is only a sample.
         """
         if self.responses is None:
             return Location(None, 1.0)
@@ -252,19 +271,23 @@ class BaseFamily(ABC):
     def response_distribution(self) -> ResponseDistribution | None:
         """Return an object with the distribution of a response, given its linear predictor.
 
-        None: the distribution is not known, so `tunamh.predict` can only return linear predictors.
+        The result is None if this distribution is not known. Then `tunamh.predict` can only return linear predictors.
         """
         return None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of one row on the scale of the linear predictor; `tunamh.group_scales` uses it.
+        """Return the variance of one row on the scale of the linear predictor. `tunamh.group_scales` uses it.
 
-        The result is None if the variance is unknown.
+        The result is None if the variance is unknown. For labels and ordered classes it is the variance of the latent
+        error that belongs to the link; for classes without an order it is ``pi^2 / 3``. For counts and proportions the
+        variance depends on the mean of the row; it is computed for a row with the mean ``mean``.
 
-        ``p`` is a dict with the family's parameters (numbers or draws). ``mean`` is the mean of the responses. For
-        labels and ordered classes the result is the variance of the latent error that belongs to the link; for classes
-        without an order, ``pi^2 / 3``. For counts and proportions the variance depends on the mean of the row; it is
-        approximated at ``mean``.
+        Parameters
+        ----------
+        p : dict
+            The parameters of the family: numbers or arrays of draws.
+        mean : float or None
+            The mean of the responses.
         """
         return self.link.variance if self.of_labels or self.of_classes else None
 
@@ -275,17 +298,18 @@ class BaseFamily(ABC):
 
 
 class Family(BaseFamily, OnePredictorLikelihood):
-    """Base class for your own family with one linear predictor (`tunamh.extend`).
+    """Base class for your own family with one linear predictor. The docstring of `tunamh.extend` has a template.
 
     ``f(eta, y)`` is the energy (minus log-likelihood) of a row of weight 1. A subclass must have ``energy``, ``rise``,
     ``derivatives`` and ``suprema``. Everything else has a default.
     """
 
     def arrange(self, observations: Observations, temper: float) -> RowLayout:
-        """Return a `RowLayout`. It says which numbers of each row the compiled code reads, and in which order.
+        """Return a `RowLayout`: which numbers of each row the compiled code reads, and in which order.
 
-        This is the layout of a family with one linear predictor, in which only the coefficients are unknown. ``temper``
-        is a number that multiplies the energies of all rows.
+        This is the layout of a family with one linear predictor, in which only the coefficients are unknown.
+        ``observations`` are the rows, and ``temper`` is a number that multiplies the energies (negative
+        log-likelihoods) of all rows.
         """
         return RowLayout(observations, self, column_names(observations))
 

@@ -14,7 +14,7 @@ from ...compiled.vector import softplus, softplus_rise
 from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior, refuse_flat
 from ..coordinates.shared import Logarithm
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import RowLayout
 from .base import BaseFamily, Responses
 from .cubic_bounds import ranges, symmetric
@@ -32,9 +32,10 @@ _PIECES = 2  # a side, of boxes for jets
 
 @dataclass(frozen=True)
 class Beta(BaseFamily):
-    """Regression of proportions between 0 and 1 with mean ``1 / (1 + e^{-x.theta})``.
+    """Regression of proportions between 0 and 1 (beta distribution) with mean ``1 / (1 + e^-eta)``.
 
-    The larger the precision is, the smaller is the variance of the responses: ``mean (1 - mean) / (1 + precision)``.
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset. The variance of a response is ``mean (1 -
+    mean) / (1 + precision)``.
 
     Parameters
     ----------
@@ -43,6 +44,10 @@ class Beta(BaseFamily):
         cannot be a known number. If the model has columns for it, ``GLM(X, y, Beta(), predictors={"precision": Z})``,
         the logarithm of the precision is ``z.gamma``: ``z`` is the row of ``Z``, and the coefficients ``gamma`` are
         unknown. The argument ``precision`` is then the prior of ``gamma``, with the default ``Normal(scale=2.5)``.
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, y, tunamh.Beta())
     """
 
     precision: Any = None

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...compiled import FamilyEnergy, FamilyRise, helper, part
+from ...process.scratch import as_large
 from ...tables.columns import Factor
-from ..observations.observed import Observations, TransformedRows
+from ..observations.base import Observations
+from ..observations.observed import TransformedRows
 from ..observations.row_layout import RowLayout, one_stretch_per_class
 from .base import BaseFamily, Responses
 from .intervals import SIGMOID_THIRD
@@ -129,8 +131,13 @@ class Categorical(BaseFamily):
 
     The first class is the reference: ``theta_0 = 0``.
 
-    There are K vectors of coefficients; the coefficient of column ``x`` for class ``k`` has the name ``x[k]``. Classes
-    can be integers, text or categories; the first class in their order is the reference.
+    ``x`` are the columns of a row, and ``theta_k`` are the coefficients of class ``k``. Results call the coefficient of
+    column ``x`` for class ``k`` ``x[k]``. Classes can be integers, text or categories; the first class in their order
+    is the reference.
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, y, tunamh.Categorical(), prior=tunamh.Normal(scale=2.5))
     """
 
     responses = Responses.CLASSES
@@ -143,7 +150,7 @@ class Categorical(BaseFamily):
 
         Classes that no row has are left out.
         """
-        return found.codes.astype(np.float64), tuple(found.levels)
+        return as_large(found.codes.astype(np.float64)), tuple(found.levels)
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y != np.floor(y)) | (np.abs(y) > _LARGEST)

@@ -66,7 +66,7 @@ class CensoredLogistic(CensoredLikelihood):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
         It is the constant of the logistic energy for a censored row, and twice this constant for an observed row.
         """

@@ -61,7 +61,7 @@ class CensoredNormal(CensoredLikelihood):
         return Suprema(*map(np.where, (y == 0,) * 3, seen, censored))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
         It is 0 for an observed row, and the constant of the probit energy for a censored row.
         """

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._arguments import settle
 from ...priors.positive import known_or_prior
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import RowLayout, known_scale
 from .base import BaseFamily, Responses
 from .likelihood import OnePredictorLikelihood

@@ -10,9 +10,9 @@ import numpy as np
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ...compiled.vector import exp_any, exp_rise, twice_atanh
 from .intervals import largest, widened
-from .labels import LinearInLabel
 from .likelihood import Suprema
 from .links import CLOGLOG
+from .logistic import LinearInLabel
 from .remainder_constants import exponential_second_order, second_order_near
 
 _LARGEST = 6.5  # beyond it e^-u, u = e^eta, is below 1e-288
@@ -124,8 +124,8 @@ def hit_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 class Cloglog(LinearInLabel):
     """Regression of a 0/1 response with the complementary log-log link: ``P(y = 1) = 1 - exp(-e^eta)``.
 
-    The energy (negative log-likelihood) of a row is ``f = y g(eta) + (1-y) e^eta`` with ``g(eta) = -log(1 -
-    exp(-e^eta))``. It is linear in ``y``.
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset. The energy (negative log-likelihood) of a row
+    is ``f = y g(eta) + (1-y) e^eta`` with ``g(eta) = -log(1 - exp(-e^eta))``.
 
     Parameters
     ----------
@@ -155,17 +155,18 @@ class Cloglog(LinearInLabel):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. For label 1 the suprema are 1 (not
-        attained), 0.4125 and 0.4261. Otherwise they are infinite, because ``f`` contains ``e^eta``.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. For label 1
+        the suprema are 1 (not attained), 0.4125 and 0.4261. Otherwise they are infinite, because ``f`` contains
+        ``e^eta``.
         """
         return Suprema(*(np.where(y < 1, np.inf, most) for most in HIT_SUPREMA))
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return bounds of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is monotone, so the first bound
-        is at an end of the interval. The other bounds are sums of the suprema of the two terms of ``f``. For labels 0
-        and 1 one of these terms is zero, so the bounds are exact.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. ``f'`` is
+        monotone, so the first bound is at an end of the interval. The other bounds are sums of the suprema of the two
+        terms of ``f``. For labels 0 and 1 one of these terms is zero, so the bounds are exact.
         """
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide
@@ -176,12 +177,12 @@ class Cloglog(LinearInLabel):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
-        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``. The
-        energy is ``f = y g(eta) + (1-y) e^eta``. So the constant is ``y`` times the constant of ``g(eta) = -log(1 -
-        exp(-e^eta))``, which `second_order_near` computes, plus ``1-y`` times the constant of ``e^eta``. The latter is
-        ``e^eta phi(radius)`` with ``phi(x) = 2 (e^x - 1 - x) / x^2``.
+        ``L`` is a number with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``. The
+        energy (negative log-likelihood) of a row is ``f = y g(eta) + (1-y) e^eta``. So the constant is ``y`` times the
+        constant of ``g(eta) = -log(1 - exp(-e^eta))``, which `second_order_near` computes, plus ``1-y`` times the
+        constant of ``e^eta``. The latter is ``e^eta phi(radius)`` with ``phi(x) = 2 (e^x - 1 - x) / x^2``.
         """
         hits = second_order_near(hit_derivatives, eta, radius, HIT_THIRD_PEAKS, HIT_SUPREMA[2])
         misses = exponential_second_order(eta, eta, radius)

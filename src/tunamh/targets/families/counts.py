@@ -24,15 +24,17 @@ class OfCounts:
     """Responses that are counts: whole numbers from 0 on."""
 
     def check(self, y: np.ndarray) -> None:
+        """Raise a ValueError if a response in ``y`` is not a count: a whole number from 0 on."""
         wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST)
         if wrong.any():
             raise first_wrong(wrong, y, f"hold counts (whole numbers from 0 to {_MOST:g})", _advice(y))
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two boolean arrays (n,): does the energy of a row grow without limit as ``eta`` goes to +/- infinity?
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +/- infinity.
 
-        ``eta`` is the linear predictor of the mean. The first array, for +infinity, is True
-        for all rows. The second, for -infinity, is True if the count is positive.
+        The energy of a row is its negative log-likelihood. The result is two boolean arrays (n,), the first for
+        +infinity and the second for -infinity. ``eta`` is the linear predictor of the mean. The first array is True for
+        all rows. The second is True if the count is positive.
         """
         return np.ones(y.shape, bool), y > 0
 
@@ -45,4 +47,5 @@ class CountFamily(OfCounts, Family):
     convex = True
 
     def guess(self, y: np.ndarray) -> np.ndarray:
+        """Return a rough linear predictor for each row, an array (n,): ``log(y + 1/2)`` for the count ``y``."""
         return np.log(y + 0.5)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...rows.source import Rows
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import RowLayout, known_scale
 from .base import Family, Responses
 from .gamma import GammaLikelihood
@@ -26,10 +26,10 @@ def time_at_risk(rows: Rows) -> np.ndarray:
 class Exponential(GammaLikelihood, Family):
     """Regression of exponential waiting times with mean ``e^eta``.
 
-    The energy (negative log-likelihood) of a row is ``f = y e^-eta + eta``. Times can be right-censored or
-    left-censored (see ``censored=`` of `GLM`); they are Weibull times of shape 1. The observation of a row can begin
-    after time 0 (``entry=`` of `GLM`). The likelihood then uses the time since the entry, because the hazard is
-    constant.
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset. The energy (negative log-likelihood) of a row
+    is ``f = y e^-eta + eta``. Times can be right-censored or left-censored (see ``censored=`` of `GLM`); they are
+    Weibull times of shape 1. The observation of a row can begin after time 0 (``entry=`` of `GLM`). The likelihood then
+    uses the time since the entry, because the hazard is constant.
     """
 
     shape: ClassVar[float] = 1.0  # type: ignore[misc]
@@ -50,5 +50,8 @@ class Exponential(GammaLikelihood, Family):
         return OfMean(self.link.mean, lambda m, p: stats.expon(scale=m))
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log y``. ``log y`` minus the linear predictor has a Gumbel distribution."""
+        """Return the variance of ``log y`` given the linear predictor.
+
+        ``log y`` minus the linear predictor has a Gumbel distribution with variance ``pi^2 / 6``.
+        """
         return np.pi**2 / 6

@@ -13,7 +13,7 @@ from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import exp_any, exp_rise
 from ...priors.positive import known_or_prior
 from ..coordinates.shared import GammaShape
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import RowLayout, column_names
 from .base import BaseFamily, Responses
 from .cubic_bounds import largest_of, ranges, symmetric
@@ -29,7 +29,9 @@ from .second_parameter import WIDE, one_number, refuse_constant, weight_of_rows
 
 @dataclass(frozen=True)
 class Gamma(BaseFamily):
-    """Regression of positive responses with mean ``e^{x.theta}`` and variance ``mean^2 / shape``.
+    """Regression of positive responses (gamma distribution) with mean ``e^eta`` and variance ``mean^2 / shape``.
+
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset.
 
     Parameters
     ----------
@@ -110,8 +112,8 @@ class GammaLikelihood(OnePredictorLikelihood):
     def grain(self) -> float:  # type: ignore[override]
         """Return the rounding error of an energy difference, in units of machine epsilon.
 
-        The energy is ``shape`` times a function of ``eta``, so the rounding error is ``shape`` (or 1, if ``shape`` is
-        smaller).
+        The energy of a row is its negative log-likelihood. The energy is ``shape`` times a function of ``eta``, so the
+        rounding error is ``shape`` (or 1, if ``shape`` is smaller).
         """
         return max(1.0, self.shape)
 
@@ -121,12 +123,14 @@ class GammaLikelihood(OnePredictorLikelihood):
             raise first_wrong(wrong, y, "be positive", "leave such rows out")
 
     def guess(self, y: np.ndarray) -> np.ndarray:
+        """Return a rough linear predictor for each row, an array (n,): the logarithm of the response ``y``."""
         return np.log(y)
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two boolean arrays (n,): does the energy of a row grow without limit as ``eta`` goes to +/- infinity?
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +/- infinity.
 
-        ``eta`` is the linear predictor. All values of both arrays are True.
+        The energy of a row is its negative log-likelihood. The result is two boolean arrays (n,), the first for
+        +infinity and the second for -infinity. ``eta`` is the linear predictor. All values of both arrays are True.
         """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
@@ -138,24 +142,26 @@ class GammaLikelihood(OnePredictorLikelihood):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``, arrays (n,): all are infinite.
 
-        The energy ``f`` of a row contains ``e^-eta``, which is unbounded (``eta`` is the linear predictor).
+        The energy (negative log-likelihood) ``f`` of a row contains ``e^-eta``, which is unbounded (``eta`` is the
+        linear predictor).
         """
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. All three derivatives are monotone, so
-        the suprema are at the ends of the interval.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. All three
+        derivatives are monotone, so the suprema are at the ends of the interval.
         """
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
-        It is the smallest number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
-        radius``. ``f(eta)`` is the energy of the row, and ``eta`` its linear predictor. With the shape ``a`` (1 for
-        exponential times), ``L = a y e^-eta phi(radius)`` with ``phi(x) = 2 (e^x - 1 - x) / x^2``.
+        ``L`` is the smallest number with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
+        radius``. ``f(eta)`` is the energy (negative log-likelihood) of the row, and ``eta`` its linear predictor. With
+        the shape ``a`` (1 for exponential times), ``L = a y e^-eta phi(radius)`` with ``phi(x) = 2 (e^x - 1 - x) /
+        x^2``.
         """
         return exponential_second_order(np.log(self.shape) + np.log(y) - eta, eta, radius)
 

@@ -12,7 +12,7 @@ from ..._arguments import settle
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...priors.independent import IndependentPrior
 from ...priors.positive import known_or_prior, refuse_flat
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import RowLayout, known_scale
 from .censored_normal import CensoredNormal
 from .cubic_bounds import largest_of, ranges, symmetric
@@ -46,8 +46,9 @@ def _gaussian_rise(n, eta, eta_prop, y, hyper, out):
 class Gaussian(ResidualFamily):
     """Linear regression with normal errors; ``s = scale`` is their standard deviation.
 
-    The energy (negative log-likelihood) of a row is ``f = (y - eta)^2 / (2 s^2)``, up to a constant. Responses can be
-    censored (Tobit model): see ``censored=`` of `GLM`.
+    The mean of a response is ``eta``: the linear predictor ``x.theta`` of the row, plus its offset. The energy
+    (negative log-likelihood) of a row is ``f = (y - eta)^2 / (2 s^2)``, up to a constant. Responses can be censored
+    (Tobit model): see ``censored=`` of `GLM`.
 
     Parameters
     ----------
@@ -104,20 +105,24 @@ class Gaussian(ResidualFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``, an array (n,) for each: infinity, 1/s^2 and 0.
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor; it is quadratic. ``s`` is the scale.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor; it is
+        quadratic. ``s`` is the scale.
         """
         return same_for_all(y, np.inf, self.precision, 0.0)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is linear, so its supremum is at
-        an end of the interval; ``f''`` is constant, and ``f'''`` is zero.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. ``f'`` is
+        linear, so its supremum is at an end of the interval; ``f''`` is constant, and ``f'''`` is zero.
         """
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,) of zeros: the Taylor expansion of order 2 of a quadratic energy has no remainder."""
+        """Return an array (n,) of zeros: the Taylor expansion of order 2 of a quadratic energy has no remainder.
+
+        The energy of a row is its negative log-likelihood.
+        """
         return np.zeros(eta.shape)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:

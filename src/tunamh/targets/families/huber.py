@@ -39,13 +39,14 @@ def _huber_rise(n, eta, eta_prop, y, hyper, out):
 class Huber(ResidualFamily):
     """Linear regression with Huber's loss: quadratic for small residuals, linear for large ones.
 
-    With the residual ``r = y - eta`` and ``s = scale``, the energy (negative log-likelihood) of a row is
-    ``f = r^2 / (2 s^2)`` if ``|r| <= delta s``, and ``f = delta |r| / s - delta^2 / 2`` otherwise.
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset. With the residual ``r = y - eta`` and ``s =
+    scale``, the energy (negative log-likelihood) of a row is ``f = r^2 / (2 s^2)`` if ``|r| <= delta s``, and ``f =
+    delta |r| / s - delta^2 / 2`` otherwise.
 
     Parameters
     ----------
     delta : float
-        The number of scales at which the loss changes from quadratic to linear.
+        The loss is linear for residuals above ``delta`` times the scale.
     scale : float or prior of a positive parameter, optional
         A number: the scale is known. A prior: the scale is unknown. By default the scale is unknown, with the default
         prior of `Gaussian`.
@@ -68,7 +69,10 @@ class Huber(ResidualFamily):
 
     @property
     def edge(self) -> float:
-        """Return ``delta s``: the energy is linear where the absolute residual is larger than this number."""
+        """Return ``delta s``: the energy is linear where the absolute residual is larger than this number.
+
+        The energy of a row is its negative log-likelihood.
+        """
         return self.delta * self.scale
 
     @property
@@ -83,43 +87,45 @@ class Huber(ResidualFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor; ``s`` is the scale, and ``delta`` the
-        parameter of the Huber loss. The suprema are ``delta / s``, ``1 / s^2`` and infinity. The third one is infinite
-        because ``f''`` jumps where the residual is ``delta s`` or ``-delta s``.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor; ``s`` is the
+        scale, and ``delta`` the parameter of the Huber loss. The suprema are ``delta / s``, ``1 / s^2`` and infinity.
+        The third one is infinite because ``f''`` jumps where the residual is ``delta s`` or ``-delta s``.
         """
         return same_for_all(y, self.delta / self.scale, self.precision, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is monotone, so its supremum is
-        at an end of the interval. If the interval contains a jump of ``f''``, the third supremum is infinite.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. ``f'`` is
+        monotone, so its supremum is at an end of the interval. If the interval contains a jump of ``f''``, the third
+        supremum is infinite.
         """
         jumps = y - self.edge, y + self.edge
         return nearby(self, y, eta, radius, (), [(at, self.precision) for at in jumps], [(at, np.inf) for at in jumps])
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
-        It is the smallest number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
-        rho``, where ``rho`` is the argument ``radius``. ``f(eta)`` is the energy of the row, ``eta`` its linear
-        predictor, and ``s`` the scale. ``f''`` jumps at the edges: where the residual is ``delta s`` or ``-delta s``.
+        ``L`` is the smallest number with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= rho``,
+        where ``rho`` is the argument ``radius``. ``f(eta)`` is the energy (negative log-likelihood) of the row, ``eta``
+        its linear predictor, and ``s`` the scale. ``f''`` jumps at the edges: where the residual is ``delta s`` or
+        ``-delta s``.
 
         Let ``k`` be the distance from ``eta`` to the closer jump of ``f''``. The constant is 0 for ``rho <= k``.
 
         For larger ``rho`` it is ``2 (z-k) / (s z)^2`` at ``z = min(rho, 2k)`` or, if ``eta`` is outside the edges, at
-        ``z = min(rho, 2k, k + 2 delta s)``. This is exact. *Proof.* ``f'(eta+z) - f'(eta) - f''(eta) z`` is the
-        integral of ``f''(eta + .) - f''(eta)`` from 0 to ``z``.
-
-        *Inside the edges* it is ``-(|z| - k')/s^2`` beyond the jump at the distance ``k'`` on the side of ``z``, and 0
-        before it. ``2 (z - k') / z^2`` grows up to ``z = 2k'`` and falls from there on; at every ``z`` it is larger
-        for the closer of the two jumps.
-
-        *Outside* it is zero on one side. On the other side it is ``(|z| - k)/s^2`` between the jumps, at ``k`` and
-        ``k + 2 delta s``, and constant beyond the second jump, where the quotient falls.
-
-        At a jump it is infinite. A point within rounding error of a jump counts as a jump.
+        ``z = min(rho, 2k, k + 2 delta s)``. At a jump it is infinite. The source has the proof.
         """
+        # Proof. ``f'(eta+z) - f'(eta) - f''(eta) z`` is the integral of ``f''(eta + .) - f''(eta)`` from 0 to ``z``.
+        #
+        # *Inside the edges* this integral is ``-(|z| - k')/s^2`` beyond the jump at the distance ``k'`` on the side of
+        # ``z``, and 0 before it. ``2 (z - k') / z^2`` grows up to ``z = 2k'`` and falls from there on; at every ``z``
+        # it is larger for the closer of the two jumps.
+        #
+        # *Outside* the integral is zero on one side. On the other side it is ``(|z| - k)/s^2`` between the jumps, at
+        # ``k`` and ``k + 2 delta s``, and constant beyond the second jump, where the quotient falls.
+        #
+        # A point within rounding error of a jump counts as a jump.
         r, wide = np.abs(y - eta), widened(eta, radius)
         rounding = 8 * np.finfo(float).eps * (np.abs(y) + np.abs(eta) + self.edge)
         k = np.maximum(np.abs(r - self.edge) - rounding, 0.0)

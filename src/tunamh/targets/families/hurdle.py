@@ -96,7 +96,7 @@ class HurdlePoisson(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class Hurdle(TwoPartFamily):
-    """Regression of counts that are positive with a probability ``p``, otherwise zero: ``Hurdle(Poisson())``.
+    """Regression of counts: a response is positive with a probability ``p``, otherwise zero.
 
     A positive count has the distribution ``counts``, given that it is not zero.
 
@@ -109,6 +109,10 @@ class Hurdle(TwoPartFamily):
         has columns for it, ``GLM(X, y, Hurdle(Poisson()), predictors={"positive": Z})``, the logit of ``p`` is
         ``z.gamma``: ``z`` is the row of ``Z``, and the coefficients ``gamma`` are unknown. Only in this case you can
         set ``positive``: it is the prior of ``gamma``. Default: ``Normal(scale=2.5)``.
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, y, tunamh.Hurdle(tunamh.Poisson()))
     """
 
     counts: Any
@@ -128,6 +132,7 @@ class Hurdle(TwoPartFamily):
 
     @classmethod
     def words(cls) -> dict[str, Callable[[], BaseFamily]]:
+        """Return the names of the family in the command ``tunamh``, each with a function that makes the family."""
         return {f"hurdle-{counts.word}": lambda counts=counts: cls(counts()) for counts in cls.count_families}  # type: ignore[misc, attr-defined]
 
 

@@ -12,11 +12,15 @@ from ...compiled import Part
 
 
 class Suprema(NamedTuple):
-    """For each row, upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``; they may be infinite.
+    """Upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` for each row, valid for all ``eta``.
 
-    ``f(eta)`` is the energy (minus log-likelihood) of a row as a function of its linear predictor ``eta``. ``first``,
-    ``second`` and ``third`` are the bounds of its first, second and third derivative, arrays with one number for each
-    row. The closer the bounds are to the suprema, the fewer rows are read.
+    ``f(eta)`` is the energy (minus log-likelihood) of a row as a function of its linear predictor ``eta``. A bound may
+    be infinite. The smaller the bounds are, the fewer rows are read.
+
+    Parameters
+    ----------
+    first, second, third : (n,)
+        The bounds of the first, second and third derivative. Each array has one number for each row.
     """
 
     first: np.ndarray
@@ -25,10 +29,10 @@ class Suprema(NamedTuple):
 
 
 class LowerBound(NamedTuple):
-    """For each row, a lower bound of the log-likelihood that is quadratic in the linear predictor ``eta``.
+    """Lower bounds of the log-likelihoods of rows, which are quadratic in the linear predictor ``eta``.
 
-    The bound is ``a (eta - anchor)^2 + b (eta - anchor) + k``. Each of ``anchor``, ``a``, ``b`` and ``k`` is an array
-    with one number for each row.
+    The bound of a row is ``a (eta - anchor)^2 + b (eta - anchor) + k``. Each of ``anchor``, ``a``, ``b`` and ``k`` is
+    an array (n,), with one number for each row.
     """
 
     anchor: np.ndarray
@@ -70,39 +74,39 @@ class Likelihood(ABC):
     @property
     @abstractmethod
     def energy(self) -> Part:
-        """Return the compiled function for the energies of rows. Its signature is `FamilyEnergy`.
+        """Return the compiled function for the energies (minus log-likelihoods) of rows, in the role `FamilyEnergy`.
 
-        The energy is minus the log-likelihood of a row. If each row has ``K`` linear predictors, the vector ``eta`` has
-        predictor ``k`` of row ``b`` at ``eta[k * m + b]``; ``m = eta.size / K`` is the number of rows that fit into the
-        vector.
+        If each row has ``K`` linear predictors, predictor ``k`` of row ``b`` is ``eta[k * m + b]``. ``m = eta.size /
+        K`` is the number of rows for which the vector ``eta`` has room.
         """
 
     @property
     @abstractmethod
     def rise(self) -> Part:
-        """Return the compiled function for energy differences of rows. Its signature is `FamilyRise`.
+        """Return the compiled function for energy differences of rows, in the role `FamilyRise`.
 
-        It returns, for each row, the energy at the proposed linear predictors minus the energy at the current ones. The
-        linear predictors have the same order as in `energy`.
+        The energy of a row is its negative log-likelihood. The difference of a row is the energy at the proposed linear
+        predictors minus the energy at the current linear predictors. Both vectors have the same order as in `energy`.
         """
 
     @property
     def hyper(self) -> tuple[float, ...]:
-        """Return a tuple of floats: the fixed numbers of the family, such as a known scale.
+        """Return the fixed numbers of the family, such as a known scale: a tuple of floats.
 
-        The compiled functions `energy` and `rise` (the difference of two energies) get them as arguments.
+        The compiled functions `energy` and `rise` get these numbers as an argument.
         """
         return ()
 
     def check(self, y: np.ndarray) -> None:  # noqa: B027 - an energy may take any numbers
-        """Raise a ValueError for responses that the energy does not allow."""
+        """Raise a ValueError if the family does not allow a response in ``y``."""
 
     @abstractmethod
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return three arrays: the derivatives ``f'``, ``f''`` and ``f'''`` of the energies of n rows.
+        """Return the derivatives ``f'``, ``f''`` and ``f'''`` of the energies of n rows: three arrays.
 
-        They are derivatives with respect to the linear predictors. With one linear predictor these are three arrays
-        (n,). With K linear predictors they are arrays (K, n), (K, K, n) and (K, K, K, n).
+        ``f`` is the energy (negative log-likelihood) of a row as a function of its linear predictors. With one linear
+        predictor all three arrays have the shape (n,). With K linear predictors they have the shapes (K, n), (K, K, n)
+        and (K, K, K, n).
         """
 
     guess: Any = None
@@ -141,10 +145,10 @@ class OnePredictorLikelihood(Likelihood):
 
     @abstractmethod
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Return upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
+        """Return upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: a `Suprema` of arrays (n,).
 
-        They may be infinite. ``f(eta)`` is the energy (minus log-likelihood) of a row as a function of its linear
-        predictor ``eta``. The docstring of each family has the proof.
+        ``f(eta)`` is the energy (minus log-likelihood) of a row as a function of its linear predictor ``eta``. A bound
+        may be infinite. The source of each family has the proof.
         """
 
     suprema_near: Any = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from .base import Responses
 from .censored_logistic import MEDIAN_SIZE, CensoredLogistic
 from .censoring import CensoredErrors
@@ -20,7 +20,8 @@ from .responses import ResponseDistribution
 class LogLogistic(CensoredErrors):
     """Regression of positive responses whose logarithms have logistic errors.
 
-    The logarithm of a response has a logistic distribution with centre ``x.beta`` and scale ``scale``.
+    The logarithm of a response has a logistic distribution with centre ``x.theta`` and scale ``scale``. ``x`` are the
+    columns of a row, and ``theta`` are the coefficients.
 
     Parameters
     ----------

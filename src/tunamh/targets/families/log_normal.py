@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from .base import Responses
 from .censored_normal import CensoredNormal
 from .censoring import CensoredErrors
@@ -20,7 +20,8 @@ from .responses import ResponseDistribution
 class LogNormal(CensoredErrors):
     """Regression of positive responses whose logarithms have normal errors.
 
-    The logarithm of a response is normal with mean ``x.beta`` and standard deviation ``scale``.
+    The logarithm of a response is normal with mean ``x.theta`` and standard deviation ``scale``. ``x`` are the columns
+    of a row, and ``theta`` are the coefficients.
 
     Parameters
     ----------

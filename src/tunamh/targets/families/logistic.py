@@ -1,14 +1,17 @@
-"""Labels 0 and 1 by the logistic function."""
+"""Labels 0 and 1: what families of them have in common, and the first of these, the logistic function."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, helper, part
 from ...compiled.vector import exp_any, exp_negative, softplus, softplus_rise, twice_atanh
 from ...compiled.windows import window
+from ..observations.observed import InMemory
+from .base import Family, Responses
 from .intervals import (
     ENDLESS,
     SIGMOID_SLOPE_PEAKS,
@@ -23,14 +26,18 @@ from .intervals import (
     vectors_of_one_shape,
     widened,
 )
-from .labels import LinearInLabel
 from .likelihood import LowerBound, Suprema
 from .links import LOGIT
 from .remainder_constants import LARGE, by_the_end, exponential_far, far_rows, is_ahead, phi, widened_of
+from .response_checks import first_wrong
+from .responses import ResponseDistribution
+from .trials import as_fractions, as_two_rows
 
 _SIGMOID_PEAK = float(SIGMOID_THIRD_PEAKS[1][0])
 
 _HIGHEST = float(SIGMOID_THIRD)
+
+_SHORT = 1 / 8  # a range within which the fourth derivative matters little: constants are a few percent larger at most
 
 _STRIP = 256  # rows whose numbers stay in the nearest cache
 
@@ -59,16 +66,90 @@ def _fill_derivatives(eta, y, first, second, third):
         third[i] = p * q * (q - p)
 
 
+_LOOKED_AT = 10_000  # rows, of which two values are looked for
+
+
+class LabelFamily(Family):
+    """A family of labels 0 and 1, or of ``k`` successes in ``n`` trials."""
+
+    responses = Responses.LABELS
+    convex = True
+    fractions: bool = False
+    """Whether rows are trials: ``k`` successes in ``n`` trials are one row of weight ``n`` and response ``k/n``."""
+
+    def check(self, y: np.ndarray) -> None:
+        wrong = ~((y >= 0) & (y <= 1)) if self.fractions else (y != 0) & (y != 1)
+        if not wrong.any():
+            return
+        if self.fractions:
+            raise first_wrong(wrong, y, "lie between 0 and 1", "give successes over trials", "fractions")
+        raise first_wrong(wrong, y, "be 0 or 1", _advice(y), "labels")
+
+    def of_trials(self, found: InMemory, trials: np.ndarray) -> InMemory:
+        """Return the rows for ``k`` successes in ``n`` trials.
+
+        ``k`` is the response in ``found``, and ``n`` is in ``trials``. If the energy (negative log-likelihood) is
+        linear in the label, each row becomes one row with the response ``k / n`` and the weight ``n``. Otherwise it
+        becomes two rows, one for the successes and one for the failures.
+        """
+        return as_fractions(found, trials) if self.linear_in_label else as_two_rows(found, trials)
+
+    def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +/- infinity.
+
+        The energy of a row is its negative log-likelihood. The result is two boolean arrays (n,), the first for
+        +infinity and the second for -infinity. ``eta`` is the linear predictor. The first array is True unless the
+        label is 1. The second is True unless the label is 0.
+        """
+        return y < 1, y > 0
+
+    def response_distribution(self) -> ResponseDistribution:
+        from .response_distributions import Labels
+
+        return Labels(self.link.mean)
+
+
+def _advice(y: np.ndarray) -> str:
+    """What to do about responses that are not 0 or 1: what they look like says it."""
+    if np.all((y >= 0) & (y <= 1)):
+        return "give successes, and their number of trials as trials="
+    if len(np.unique(y[:_LOOKED_AT])) <= 2:
+        return "code the two classes as 0 and 1"
+    if np.all((y >= 0) & (y == np.floor(y))):
+        return (
+            "for counts take Poisson() or NegativeBinomial(), for the codes of several classes Categorical() or "
+            "Ordinal()"
+        )
+    return "for measurements take Gaussian() or StudentT(), for positive amounts also Gamma() or LogNormal()"
+
+
+class LinearInLabel(LabelFamily):
+    """A family of labels whose energy is linear in the label, so that fractions are labels, too.
+
+    Its dataclass has the field ``fractions``.
+    """
+
+    linear_in_label = True
+
+    def for_trials(self) -> Any:
+        return replace(self, fractions=True)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
 class Logistic(LinearInLabel):
     """Logistic regression of a 0/1 response: ``P(y = 1) = 1 / (1 + e^-eta)``.
 
-    The energy (negative log-likelihood) of a row is ``f = log(1 + e^eta) - y eta`` (docs/spec.md, section 3.3).
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset. The energy (negative log-likelihood) of a row
+    is ``f = log(1 + e^eta) - y eta`` (docs/spec.md, section 3.3).
 
     Parameters
     ----------
     fractions : bool
         True: ``y`` is a fraction of successes. tunamh sets this if you pass ``trials=`` to `GLM`.
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, y, tunamh.Logistic())
     """
 
     fractions: bool = field(default=False, repr=False, kw_only=True)
@@ -88,30 +169,36 @@ class Logistic(LinearInLabel):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. The suprema are 1 (not attained), 1/4
-        (at ``eta = 0``) and 1/(6 sqrt 3). With the probability ``p = 1 / (1 + e^-eta)``, ``f''' = p(1-p)(1-2p)``, which
-        has its extrema at ``p = (1 - 1/sqrt 3)/2`` and ``p = (1 + 1/sqrt 3)/2``.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. The suprema
+        are 1 (not attained), 1/4 (at ``eta = 0``) and 1/(6 sqrt 3). With the probability ``p = 1 / (1 + e^-eta)``,
+        ``f''' = p(1-p)(1-2p)``, which has its extrema at ``p = (1 - 1/sqrt 3)/2`` and ``p = (1 + 1/sqrt 3)/2``.
         """
         return same_for_all(y, 1.0, 0.25, SIGMOID_THIRD)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. Each supremum is at an end of the
-        interval or at a critical point inside it. ``f'`` has no critical point, ``f''`` has the critical point 0, and
-        ``f'''`` has the critical points ``-log(2 + sqrt 3)`` and ``log(2 + sqrt 3)``.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. Each supremum
+        is at an end of the interval or at a critical point inside it. ``f'`` has no critical point, ``f''`` has the
+        critical point 0, and ``f'''`` has the critical points ``-log(2 + sqrt 3)`` and ``log(2 + sqrt 3)``.
         """
         return nearby(self, y, eta, radius, (), SIGMOID_SLOPE_PEAKS, SIGMOID_THIRD_PEAKS)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
-        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``. It is
-        the constant of ``log(1 + e^eta)``, because the other term of the energy ``f`` is linear.
+        ``L`` is a number with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``. ``L`` is
+        the constant of ``log(1 + e^eta)``, because the other term of the energy (negative log-likelihood) ``f`` is
+        linear.
         """
         return logistic_second_order(eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Return an array (n,): the constant of each row that bounds a remainder of order 3 (docs/spec.md, section 5r).
+
+        It is an upper bound of ``6 |f'(eta + z) - f'(eta) - f''(eta) z - f'''(eta) z^2 / 2| / |z|^3`` for all ``|z| <=
+        radius``. ``f(eta)`` is the energy (negative log-likelihood) of the row, and ``eta`` its linear predictor.
+        """
         return logistic_third_order(eta, radius)
 
     def lower_bound(self, y: np.ndarray, eta: np.ndarray | None) -> LowerBound:
@@ -175,6 +262,24 @@ def _logistic_side(sign, eta, wide, first, second, third, out):
         out[i] = max(out[i], _HIGHEST if turns else min(most, mean))
 
 
+@helper(fastmath=CONTRACT, inline=True)
+def _of_short_ranges(second, third, wide):
+    """Of a short range: ``|f'''| + wide / 24``, which costs no further exponential, or ``f'' phi(wide)``.
+
+    ``f'(eta+z) - f'(eta) - f''(eta) z = int_0^z (z-t) f'''(eta+t) dt``, and ``|f'''(eta+t)| <= |f'''(eta)| + |t| / 8``,
+    since ``|f''''| <= 1/8``: the quotient is at most ``|f'''(eta)| + |z| / 24``.
+    """
+    return min((1.0 + SLACK) * min(abs(third) + wide / 24.0, second * phi(wide)), _HIGHEST)
+
+
+@helper(fastmath=CONTRACT)
+def _widest(wide):
+    most = 0.0
+    for i in range(wide.size):
+        most = max(most, wide[i])
+    return most
+
+
 @helper(fastmath=CONTRACT)
 def _logistic_second_order(eta, radius, out):
     """In short loops over some rows: one loop has more numbers than there are registers, and takes twice as long."""
@@ -187,9 +292,16 @@ def _logistic_second_order(eta, radius, out):
         for i in range(n):
             wide[i], found[i] = widened_of(at[i], within[i]), 0.0
             first[i], second[i], third[i] = _sigmoid(at[i])
+        if _widest(wide) < _SHORT:
+            for i in range(n):
+                found[i] = _of_short_ranges(second[i], third[i], wide[i])
+            continue
         for side in range(2):
             _logistic_side(2.0 * side - 1.0, at, wide, first, second, third, found)
         for i in range(n):
+            if wide[i] < _SHORT:  # as if all were short: what is said of a row does not depend on its neighbours
+                found[i] = _of_short_ranges(second[i], third[i], wide[i])
+                continue
             near = min((1.0 + SLACK) * found[i], _HIGHEST) if wide[i] < ENDLESS else _HIGHEST
             series = (1.0 + SLACK) * (second[i] * phi(wide[i] if wide[i] < 1.0 else 1.0))
             found[i] = min(near, series) if wide[i] < 1.0 else near

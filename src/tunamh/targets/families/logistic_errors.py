@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from .base import Responses
 from .censored_logistic import MEDIAN_SIZE, CensoredLogistic
 from .censoring import CensoredErrors
@@ -14,10 +14,10 @@ from .responses import ResponseDistribution
 
 @dataclass(frozen=True)
 class LogisticErrors(CensoredErrors):
-    """Regression of real responses with logistic errors: ``y = x.beta + scale eps``.
+    """Regression of real responses with logistic errors: ``y = x.theta + scale eps``.
 
-    The errors ``eps`` have the standard logistic distribution. Its tails are heavier than normal tails and lighter than
-    Student-t tails.
+    ``x`` are the columns of a row, and ``theta`` are the coefficients. The errors ``eps`` have the standard logistic
+    distribution. Its tails are heavier than normal tails and lighter than Student-t tails.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import softplus, softplus_rise
 from ...priors.positive import known_or_prior
 from ..coordinates.shared import Dispersion
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import RowLayout
 from .counts import CountFamily, OfCounts
 from .cubic_bounds import largest_of, ranges, symmetric
@@ -45,15 +45,19 @@ def _binomial_rise(n, eta, eta_prop, y, hyper, out):
 class NegativeBinomial(CountFamily):
     """Regression of counts with mean ``m = e^eta`` and variance ``m + m^2/r``.
 
-    The energy (negative log-likelihood) of a row is ``f = (y + r) log(r + e^eta) - y eta``, up to a constant.
-
-    With ``z = eta - log r`` it is ``r log(1 + e^z) + y log(1 + e^-z) + r log r``, a sum without cancellation.
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset; ``r`` is the dispersion. The energy (negative
+    log-likelihood) of a row is ``f = (y + r) log(r + e^eta) - y eta``, up to a constant. With ``z = eta - log r``
+    tunamh computes it as ``r log(1 + e^z) + y log(1 + e^-z) + r log r``, which loses no digits.
 
     Parameters
     ----------
     dispersion : float, prior of a positive parameter, optional
         The number ``r``. The larger ``r`` is, the closer the counts are to Poisson counts. If you pass a number, ``r``
         is known. By default ``r`` is unknown, with the prior ``tunamh.priors.LogNormal(1, 2)``.
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, y, tunamh.NegativeBinomial(), offset=np.log(exposure))
     """
 
     dispersion: Any = None
@@ -86,9 +90,9 @@ class NegativeBinomial(CountFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` grows from ``-y`` (its limit on
-        the left) to ``r`` (its limit on the right). With ``z = eta - log r``, ``f''`` and ``f'''`` are ``y + r`` times
-        the derivatives of the logistic energy ``log(1 + e^z)``.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. ``f'`` grows
+        from ``-y`` (its limit on the left) to ``r`` (its limit on the right). With ``z = eta - log r``, ``f''`` and
+        ``f'''`` are ``y + r`` times the derivatives of the logistic energy ``log(1 + e^z)``.
         """
         r = self.dispersion
         return Suprema(np.maximum(y, r), 0.25 * (y + r), SIGMOID_THIRD * (y + r))
@@ -96,10 +100,10 @@ class NegativeBinomial(CountFamily):
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor, and ``z = eta - log r``. Each supremum
-        is at an end of the interval or at a critical point inside it. ``f'`` has no critical point, ``f''`` has the
-        critical point ``z = 0``, and ``f'''`` has the critical points ``z = -log(2 + sqrt 3)`` and ``z = log(2 + sqrt
-        3)``.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor, and ``z = eta
+        - log r``. Each supremum is at an end of the interval or at a critical point inside it. ``f'`` has no critical
+        point, ``f''`` has the critical point ``z = 0``, and ``f'''`` has the critical points ``z = -log(2 + sqrt 3)``
+        and ``z = log(2 + sqrt 3)``.
         """
         total, shift = y + self.dispersion, math.log(self.dispersion)
         slopes, thirds = (
@@ -109,11 +113,11 @@ class NegativeBinomial(CountFamily):
         return nearby(self, y, eta, radius, (), slopes, thirds)
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
-        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
-        ``f(eta)`` is the energy of the row. It is ``y + r`` times the constant of ``log(1 + e^z)`` with ``z = eta - log
-        r``.
+        ``L`` is a number with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
+        ``f(eta)`` is the energy (negative log-likelihood) of the row. ``L`` is ``y + r`` times the constant of ``log(1
+        + e^z)`` with ``z = eta - log r``.
         """
         total, z = y + self.dispersion, eta - math.log(self.dispersion)
         return total * logistic_second_order(z, radius)

@@ -15,13 +15,14 @@ from ...compiled.vector import softplus, softplus_rise
 from ...priors import Flat, StudentT
 from ...priors.independent import IndependentPrior
 from ...priors.laws import Laws
+from ...process.scratch import as_large
 from ...rows.source import Rows
 from ...tables.columns import Factor
 from ..coordinates.shared import Cutpoints
 from ..designs.curved import CurvedBlock
 from ..designs.indexed import NOWHERE, IndexedBlock
 from ..designs.with_offset import BlockWithOffset
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import Extra, RowLayout, column_names, two_cutpoints
 from .base import BaseFamily, Responses
 from .intervals import SIGMOID_THIRD, sigmoids
@@ -100,7 +101,8 @@ _MOST_CATEGORIES = 200
 class Ordinal(BaseFamily):
     """Regression of ordered categories 1, ..., J: ``p(y <= k) = 1 / (1 + e^{x.theta - c_k})``.
 
-    The cutpoints ``c_1 < c_2 < ...`` are unknown. They replace the intercept, so do not include a column of ones.
+    ``x`` are the columns of a row, and ``theta`` are the coefficients. The cutpoints ``c_1 < c_2 < ...`` are unknown.
+    They replace the intercept, so do not include a column of ones.
 
     Categories can also be numbered from 0. They can be an ordered categorical of pandas, a polars Enum or an ordered
     dictionary of pyarrow; then their names label the cutpoints.
@@ -112,6 +114,10 @@ class Ordinal(BaseFamily):
         ``o``: the cutpoints ``c_k - o.theta`` of this row have a Student-t prior with 3 degrees of freedom and scale
         2.5. In the typical row, a column has its mean or, if the column has only two values, the lower value (the
         reference level of a factor). So the default prior does not change if you shift a column.
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, y, tunamh.Ordinal(), prior=tunamh.Normal(scale=2.5))
     """
 
     cutpoint: Any = None
@@ -143,7 +149,7 @@ class Ordinal(BaseFamily):
                 f"no row of y has the category {found.absent[0]!r}, so that its cutpoints cannot be told apart: drop "
                 "it (in pandas by y.cat.remove_unused_categories()), or join it with its neighbour."
             )
-        return found.codes.astype(np.float64), tuple(found.levels)
+        return as_large(found.codes.astype(np.float64)), tuple(found.levels)
 
     def check(self, y: np.ndarray) -> None:
         wrong = (y < 0) | (y != np.floor(y)) | (y > _MOST_CATEGORIES)

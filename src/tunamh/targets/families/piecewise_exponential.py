@@ -20,7 +20,8 @@ from ..coordinates.base import Form
 from ..coordinates.steps import Hazards, Walk
 from ..designs.indexed import IndexedBlock
 from ..designs.with_offset import BlockWithOffset
-from ..observations.observed import InMemory, Observations
+from ..observations.base import Observations
+from ..observations.observed import InMemory
 from ..observations.row_layout import Extra, RowLayout, column_names
 from ..observations.split_times import SplitRows, events_per_time
 from .base import BaseFamily, Responses
@@ -37,10 +38,11 @@ _MOST_PIECES = 2000
 class PiecewiseExponential(BaseFamily):
     """Regression of times to event. In piece ``j`` of time the hazard is ``e^{a_j + x.theta}`` (proportional hazards).
 
-    The log hazards ``a_j`` replace the intercept, so do not include a column of ones. Three arguments of `GLM` describe
-    the times: ``event=`` (a time can be right-censored), ``entry=`` (the observation of a row can begin after time 0)
-    and ``strata=`` (each stratum has its own log hazards). With many pieces and a flat prior of the log hazards, the
-    coefficients have the posterior that Cox's partial likelihood gives.
+    ``x`` are the columns of a row, and ``theta`` are the coefficients. The log hazards ``a_j`` replace the intercept,
+    so do not include a column of ones. Three arguments of `GLM` describe the times: ``event=`` (a time can be
+    right-censored), ``entry=`` (the observation of a row can begin after time 0) and ``strata=`` (each stratum has its
+    own log hazards). With many pieces and a flat prior of the log hazards, the coefficients have the posterior that
+    Cox's partial likelihood gives.
 
     Parameters
     ----------
@@ -53,6 +55,10 @@ class PiecewiseExponential(BaseFamily):
         hazard before it, with standard deviation 1. The first log hazard of each stratum is normal around the logarithm
         of events per time, with the standard deviation of the default prior of an intercept. ``tunamh.Flat()`` means no
         prior. Another independent prior, such as ``tunamh.Normal(mean=-5, scale=2)``, is the prior of every log hazard.
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, time, tunamh.PiecewiseExponential(pieces=[30, 90, 365]), event=died)
     """
 
     pieces: Any = _PIECES
@@ -135,9 +141,10 @@ class PiecewiseExponential(BaseFamily):
         return PiecewiseTimes(self.pieces) if isinstance(self.pieces, tuple) else None
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log H(T)``. The error, ``log H(T)`` plus the linear predictor, is a Gumbel error.
+        """Return the variance of ``log H(T)``, which is ``pi^2 / 6``.
 
-        ``T`` is the time of the event, and ``H`` is the cumulative hazard of a row whose linear predictor is 0.
+        ``T`` is the time of the event, and ``H`` is the cumulative hazard of a row whose linear predictor is 0. ``log
+        H(T)`` plus the linear predictor has a Gumbel distribution.
         """
         return np.pi**2 / 6
 

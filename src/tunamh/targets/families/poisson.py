@@ -32,10 +32,15 @@ def _poisson_rise(n, eta, eta_prop, y, hyper, out):
 class Poisson(CountFamily):
     """Regression of Poisson counts with mean ``e^eta``.
 
-    The energy (negative log-likelihood) of a row is ``f = e^eta - y eta``, up to a constant.
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset. The energy (negative log-likelihood) of a row
+    is ``f = e^eta - y eta``, up to a constant.
 
     The derivatives of ``f`` are not bounded over all ``eta``. So tunamh uses bounds within a distance of a given
     ``eta``. The bounds of the second-order remainder (`second_order_constants`) are exact.
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, y, tunamh.Poisson(), offset=np.log(exposure))
     """
 
     word = "poisson"
@@ -51,28 +56,34 @@ class Poisson(CountFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|``, arrays (n,): all are infinite.
 
-        The energy ``f`` of a row contains ``e^eta``, which is unbounded (``eta`` is the linear predictor).
+        The energy (negative log-likelihood) ``f`` of a row contains ``e^eta``, which is unbounded (``eta`` is the
+        linear predictor).
         """
         return same_for_all(y, np.inf, np.inf, np.inf)
 
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. All three derivatives are monotone, so
-        the suprema are at the ends of the interval.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. All three
+        derivatives are monotone, so the suprema are at the ends of the interval.
         """
         return nearby(self, y, eta, radius, (), (), ())
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
-        It is the smallest number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
-        radius``. ``f(eta)`` is the energy of the row, and ``eta`` its linear predictor. Here ``L = e^eta phi(radius)``
-        with ``phi(x) = 2 (e^x - 1 - x) / x^2``.
+        ``L`` is the smallest number with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <=
+        radius``. ``f(eta)`` is the energy (negative log-likelihood) of the row, and ``eta`` its linear predictor. Here
+        ``L = e^eta phi(radius)`` with ``phi(x) = 2 (e^x - 1 - x) / x^2``.
         """
         return exponential_second_order(eta, eta, radius)
 
     def third_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Return an array (n,): the constant of each row that bounds a remainder of order 3 (docs/spec.md, section 5r).
+
+        It is an upper bound of ``6 |f'(eta + z) - f'(eta) - f''(eta) z - f'''(eta) z^2 / 2| / |z|^3`` for all ``|z| <=
+        radius``. ``f(eta)`` is the energy (negative log-likelihood) of the row, and ``eta`` its linear predictor.
+        """
         return exponential_third_order(eta, eta, radius)
 
     def response_distribution(self) -> ResponseDistribution:

@@ -58,6 +58,7 @@ _NEAR = {
     "nb2": "negative-binomial",
     "negbin": "negative-binomial",
     "negbinom": "negative-binomial",
+    "negbinomial": "negative-binomial",
     "nbinom": "negative-binomial",
     "zip": "zero-inflated-poisson",
     "zinb": "zero-inflated-negative-binomial",
@@ -113,7 +114,10 @@ def family_in_words(found: dict[str, Any]) -> str:
         return str(found.get("text", ""))
     known = found.get("known")
     settings = known.items() if isinstance(known, dict) else ()
-    numbers = [f"{len(value)} {key}" if isinstance(value, list) else f"{key} = {value:g}" for key, value in settings]
+    numbers = [
+        f"{len(value) + 1} {key}" if isinstance(value, list) else f"{key} = {value:g}"  # the times between pieces
+        for key, value in settings
+    ]
     return f"{_title(found)} regression" + (f" ({', '.join(numbers)})" if numbers else "")
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import RowLayout
 from .base import BaseFamily, Family, Responses
 from .responses import Parameters
@@ -66,16 +66,19 @@ class ResidualFamily(ErrorScale, Family):
             )
 
     def guess(self, y: np.ndarray) -> np.ndarray:
+        """Return a rough linear predictor for each row, an array (n,): the response ``y``."""
         return y
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two boolean arrays (n,): does the energy of a row grow without limit as ``eta`` goes to +/- infinity?
+        """Return for each row whether its energy grows without limit as ``eta`` goes to +/- infinity.
 
-        ``eta`` is the linear predictor. All values of both arrays are True, because the energy grows
-        with the absolute residual.
+        The energy of a row is its negative log-likelihood. The result is two boolean arrays (n,), the first for
+        +infinity and the second for -infinity. ``eta`` is the linear predictor. All values of both arrays are True,
+        because the energy grows with the absolute residual.
         """
         return np.ones(y.shape, bool), np.ones(y.shape, bool)
 
     @property
     def precision(self) -> float:
+        """Return ``1 / scale^2``, for a known scale."""
         return 1 / self.scale**2

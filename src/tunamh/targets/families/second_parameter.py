@@ -11,7 +11,7 @@ from ...priors import LogNormal, Normal
 from ...priors.independent import IndependentPrior
 from ...priors.positive import PositivePrior
 from ..coordinates.base import Form, Same
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import Extra, RowLayout, column_names, rough_fit, shared_scalar, two_designs
 from .unknown_scale import refuse_perfect_fit
 

@@ -84,7 +84,8 @@ _LOG_THIRD_PEAKS = ((-1.0206457692211527, 0.06091271016796921), (1.9400071513367
 class SoftplusPoisson(CountFamily):
     """Regression of Poisson counts with mean ``mu = log(1 + e^eta)``, which grows linearly for large ``eta``.
 
-    The energy (negative log-likelihood) of a row is ``f = mu - y log mu``, up to a constant.
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset. The energy (negative log-likelihood) of a row
+    is ``f = mu - y log mu``, up to a constant.
     """
 
     link = SOFTPLUS
@@ -92,7 +93,7 @@ class SoftplusPoisson(CountFamily):
     rise = _softplus_rise
 
     def guess(self, y: np.ndarray) -> np.ndarray:
-        """Return a rough linear predictor for each row, an array (n,): the one with ``log(1 + e^eta) = y + 1/2``."""
+        """Return a rough linear predictor for each row, an array (n,): the solution of ``log(1 + e^eta) = y + 1/2``."""
         return (y + 0.5) + np.log(-np.expm1(-(y + 0.5)))
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -103,35 +104,35 @@ class SoftplusPoisson(CountFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return upper bounds of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row with the response ``y`` as a function of its linear predictor. The bounds are
-        max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y. The first one is the supremum; the other two are slightly
-        larger than the suprema.
-
-        *Proof.* The energy is ``f = mu - y l`` with ``mu = log(1 + e^eta)`` and ``l = log mu``. Let ``p = 1 / (1 +
-        e^-eta)``, ``s = 1 - p``, ``a = p / mu`` and ``d = a - s``. All derivatives are with respect to eta, so ``mu' =
-        p``, ``l' = a``, ``s' = -s (1-s)`` and ``a' = a (s-a)``. ``d`` is positive, because ``log(1 + e^eta) < e^eta``.
-        As eta grows, the point (s, d) moves along a curve, and s falls from 1 to 0. For eta far below zero, the second
-        and higher derivatives of ``l`` are about ``-e^eta / 2``, so they are negative at the start of the curve.
-
-        *f'.* ``l'' = -a d < 0``, so ``l'`` falls from 1 to 0. At the same time p rises from 0 to 1. So f' rises, and
-        its limits are -y and 1.
-
-        *f''* is at most sup p' + y sup|l''|, and sup p' = 1/4. To find sup|l''|, write ``l''' = a q3`` with ``q3 =
-        2d^2 + s d - s (1-s)``. For each s, q3 has one zero ``d > 0``. At this zero the derivative of q3 along the curve
-        is negative if s > 0.5553, and positive if s is smaller. (q3 and this derivative are polynomials in s and d.
-        They have a common zero where their resultant 28s^3 - 53s^2 + 28s - 4 is zero.) As q3 is negative at the start,
-        it rises at its first zero, so s < 0.5553 there. After this zero, s is still smaller, so q3 cannot fall through
-        zero. So ``l''`` has one critical point, at eta = 0.4950, where |l''| = 0.16710.
-
-        *f'''* is at most sup|p''| + y sup|l'''|, and sup|p''| = 1/(6 sqrt 3). To find sup|l'''|, write ``l'''' = a q4``
-        with ``q4 = s (1-s)^2 + s (4-5s) d - 6s d^2 - 6d^3``. For each s, q4 has one zero ``d > 0``, because its
-        coefficients change sign once (Descartes). At this zero the derivative of q4 along the curve is negative if s >
-        0.8394, positive if 0.2630 < s < 0.8394, and negative if s < 0.2630. (These two numbers are zeros of the
-        resultant 16344s^8 - 78216s^7 + 154676s^6 - 162778s^5 + 97776s^4 - 33424s^3 + 6146s^2 - 543s + 18. Its third
-        zero in (0, 1) is a zero with d < 0.) As q4 is negative at the start, it rises through zero once, between these
-        two values of s, and falls through zero once, below 0.2630. So ``l'''`` has two critical points: at eta =
-        -1.0206, where |l'''| = 0.06091, and at eta = 1.9400, where |l'''| = 0.04316.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row with the response ``y`` as a function of its linear
+        predictor. The bounds are max(1, y), 1/4 + 0.1671 y and 1/(6 sqrt 3) + 0.0610 y. The first one is the supremum;
+        the other two are slightly larger than the suprema. The source has the proof.
         """
+        # Proof. The energy is ``f = mu - y l`` with ``mu = log(1 + e^eta)`` and ``l = log mu``. Let ``p = 1 / (1 +
+        # e^-eta)``, ``s = 1 - p``, ``a = p / mu`` and ``d = a - s``. All derivatives are with respect to eta, so ``mu'
+        # = p``, ``l' = a``, ``s' = -s (1-s)`` and ``a' = a (s-a)``. ``d`` is positive, because ``log(1 + e^eta) <
+        # e^eta``. As eta grows, the point (s, d) moves along a curve, and s falls from 1 to 0. For eta far below zero,
+        # the second and higher derivatives of ``l`` are about ``-e^eta / 2``, so they are negative at the start of the
+        # curve.
+        #
+        # *f'.* ``l'' = -a d < 0``, so ``l'`` falls from 1 to 0. At the same time p rises from 0 to 1. So f' rises, and
+        # its limits are -y and 1.
+        #
+        # *f''* is at most sup p' + y sup|l''|, and sup p' = 1/4. To find sup|l''|, write ``l''' = a q3`` with ``q3 =
+        # 2d^2 + s d - s (1-s)``. For each s, q3 has one zero ``d > 0``. At this zero the derivative of q3 along the
+        # curve is negative if s > 0.5553, and positive if s is smaller. (q3 and this derivative are polynomials in s
+        # and d. They have a common zero where their resultant 28s^3 - 53s^2 + 28s - 4 is zero.) As q3 is negative at
+        # the start, it rises at its first zero, so s < 0.5553 there. After this zero, s is still smaller, so q3 cannot
+        # fall through zero. So ``l''`` has one critical point, at eta = 0.4950, where |l''| = 0.16710.
+        #
+        # *f'''* is at most sup|p''| + y sup|l'''|, and sup|p''| = 1/(6 sqrt 3). To find sup|l'''|, write ``l'''' = a
+        # q4`` with ``q4 = s (1-s)^2 + s (4-5s) d - 6s d^2 - 6d^3``. For each s, q4 has one zero ``d > 0``, because its
+        # coefficients change sign once (Descartes). At this zero the derivative of q4 along the curve is negative if s
+        # > 0.8394, positive if 0.2630 < s < 0.8394, and negative if s < 0.2630. (These two numbers are zeros of the
+        # resultant 16344s^8 - 78216s^7 + 154676s^6 - 162778s^5 + 97776s^4 - 33424s^3 + 6146s^2 - 543s + 18. Its third
+        # zero in (0, 1) is a zero with d < 0.) As q4 is negative at the start, it rises through zero once, between
+        # these two values of s, and falls through zero once, below 0.2630. So ``l'''`` has two critical points: at eta
+        # = -1.0206, where |l'''| = 0.06091, and at eta = 1.9400, where |l'''| = 0.04316.
         return Suprema(
             np.maximum(1.0, y), 0.25 + _LOG_SLOPE_PEAKS[0][1] * y, SIGMOID_THIRD + _LOG_THIRD_PEAKS[0][1] * y
         )
@@ -139,8 +140,9 @@ class SoftplusPoisson(CountFamily):
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return bounds of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. ``f'`` is monotone, so the first bound
-        is at an end of the interval. The other bounds are sums of the suprema of the two terms of ``f``.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. ``f'`` is
+        monotone, so the first bound is at an end of the interval. The other bounds are sums of the suprema of the two
+        terms of ``f``.
         """
         wide = widened(eta, radius)
         low, high = eta - wide, eta + wide
@@ -158,10 +160,11 @@ class SoftplusPoisson(CountFamily):
         return Suprema(*map(np.minimum, (first, second, third), self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
-        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
-        ``f(eta)`` is the energy of the row. It is the sum of the constants of the two terms of ``f``.
+        ``L`` is a number with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
+        ``f(eta)`` is the energy (negative log-likelihood) of the row. ``L`` is the sum of the constants of the two
+        terms of ``f``.
         """
         most = _LOG_THIRD_PEAKS[0][1]
         return logistic_second_order(eta, radius) + y * second_order_near(

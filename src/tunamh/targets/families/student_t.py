@@ -14,7 +14,7 @@ from ...compiled.vector import log_quotient
 from ...priors.gamma import Gamma
 from ...priors.positive import PositivePrior, known_or_prior
 from ..coordinates.base import Df, Scale, ScaleAndDf
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import Extra, RowLayout, known_scale, rough_fit, shared_scalar
 from .cubic_bounds import cubic_roots, largest_of, ranges, symmetric
 from .intervals import Peaks, nearby, same_for_all
@@ -54,7 +54,7 @@ class StudentT(ResidualFamily):
     """Linear regression with Student-t errors of ``v = df`` degrees of freedom and scale ``s = scale``.
 
     The energy (negative log-likelihood) of a row is ``f = (v+1)/2 log(1 + r^2/V)``, up to a constant, with the residual
-    ``r = y - eta`` and ``V = v s^2``.
+    ``r = y - eta`` and ``V = v s^2``. ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class StudentT(ResidualFamily):
     def spread(self) -> float:
         """Return ``V = v s^2``: the energy is ``(v+1)/2 log(1 + r^2/V)`` for the residual ``r``.
 
-        ``v`` are the degrees of freedom, and ``s`` is the scale.
+        The energy of a row is its negative log-likelihood. ``v`` are the degrees of freedom, and ``s`` is the scale.
         """
         return self.df * self.scale**2
 
@@ -101,7 +101,8 @@ class StudentT(ResidualFamily):
     def grain(self) -> float:  # type: ignore[override]
         """Return the rounding error of an energy difference, in units of machine epsilon.
 
-        The energy is ``(df + 1) / 2`` times a logarithm, so the rounding error is ``(df + 1) / 2``.
+        The energy of a row is its negative log-likelihood. The energy is ``(df + 1) / 2`` times a logarithm, so the
+        rounding error is ``(df + 1) / 2``.
         """
         return 0.5 * (self.df + 1)
 
@@ -120,8 +121,9 @@ class StudentT(ResidualFamily):
     def suprema(self, y: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|`` and ``|f'''|`` over all ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. The suprema are attained at the
-        residuals ``r = y - eta`` equal to ``sqrt(V)``, 0 and ``sqrt(V) (sqrt(2) - 1)``, with ``V = df scale^2``.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. The suprema
+        are attained at the residuals ``r = y - eta`` equal to ``sqrt(V)``, 0 and ``sqrt(V) (sqrt(2) - 1)``, with ``V =
+        df scale^2``.
         """
         V = self.spread
         return same_for_all(y, (self.df + 1) / (2 * np.sqrt(V)), (self.df + 1) / V, self._third_at(_NEAR_PEAK))
@@ -133,10 +135,10 @@ class StudentT(ResidualFamily):
     def suprema_near(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> Suprema:
         """Return the suprema of ``|f'|``, ``|f''|``, ``|f'''|`` within ``radius`` of ``eta``: arrays (n,).
 
-        ``f(eta)`` is the energy of a row as a function of its linear predictor. Each supremum is at an end of the
-        interval or at a critical point inside it. With the residual ``r = y - eta`` and ``V = df scale^2``, the
-        critical points of ``f'`` are ``|r| = sqrt(V)``, those of ``f''`` are ``r = 0`` and ``|r| = sqrt(3V)``, and
-        those of ``f'''`` are ``|r| = sqrt(V) (sqrt(2) - 1)`` and ``|r| = sqrt(V) (sqrt(2) + 1)``.
+        ``f(eta)`` is the energy (negative log-likelihood) of a row as a function of its linear predictor. Each supremum
+        is at an end of the interval or at a critical point inside it. With the residual ``r = y - eta`` and ``V = df
+        scale^2``, the critical points of ``f'`` are ``|r| = sqrt(V)``, those of ``f''`` are ``r = 0`` and ``|r| =
+        sqrt(3V)``, and those of ``f'''`` are ``|r| = sqrt(V) (sqrt(2) - 1)`` and ``|r| = sqrt(V) (sqrt(2) + 1)``.
         """
         n, V, root = self.df + 1, self.spread, np.sqrt(self.spread)
         slopes = [(y + sign * root, n / (2 * root)) for sign in (-1, 1)]
@@ -148,11 +150,11 @@ class StudentT(ResidualFamily):
         return [(y + step, self._third_at(t)) for step, t in steps]
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
-        It is a number ``L`` with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
-        ``f(eta)`` is the energy of the row. `second_order_near` computes it from the derivatives at ``eta``, ``eta -
-        radius`` and ``eta + radius`` and from the peaks of ``|f'''|`` in between.
+        ``L`` is a number with ``|f'(eta + z) - f'(eta) - f''(eta) z| <= L z^2 / 2`` for all ``|z| <= radius``;
+        ``f(eta)`` is the energy (negative log-likelihood) of the row. `second_order_near` computes ``L`` from the
+        derivatives at ``eta``, ``eta - radius`` and ``eta + radius`` and from the peaks of ``|f'''|`` in between.
         """
         most = self._third_at(_NEAR_PEAK)
         return second_order_near(lambda at: self.derivatives(at, y), eta, radius, self._third_peaks(y), most)

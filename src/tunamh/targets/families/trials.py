@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...rows.seal import Seal
+from ...process.scratch import as_large
 from ...rows.trials import fractions, shares_hint
-from ..observations.observed import InMemory
+from ..observations.observed import InMemory, Seal
 
 
 def _checked(y: np.ndarray, trials: np.ndarray) -> None:
@@ -30,7 +30,7 @@ def as_fractions(found: InMemory, trials: np.ndarray) -> InMemory:
     """One row of weight ``n`` and response ``k / n``: for energies that are linear in the label."""
     _checked(found.y, trials)
     y, weights = fractions(found.y, trials, found.weights)
-    return replace(found, y=y, weights=weights)
+    return replace(found, y=as_large(y), weights=as_large(weights))
 
 
 def as_two_rows(found: InMemory, trials: np.ndarray) -> InMemory:

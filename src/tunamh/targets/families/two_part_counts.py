@@ -9,7 +9,7 @@ import numpy as np
 from ..._arguments import shown
 from ...priors.independent import IndependentPrior
 from ..coordinates.shared import Probability
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import Extra, RowLayout, column_names, shared_scalar
 from .base import BaseFamily, Responses
 from .counts import OfCounts
@@ -36,16 +36,21 @@ class TwoPartFamily(OfCounts, BaseFamily):
     count_families: ClassVar[tuple[type, ...]] = (Poisson,)
 
     def check_settings(self) -> None:
+        """Raise a TypeError if the family of the counts or the prior of the probability is not allowed."""
         if not isinstance(self.counts, self.count_families):
             known = " or ".join(f"{kind.__name__}()" for kind in self.count_families)
-            raise TypeError(f"{type(self).__name__} takes the counts' family, {known}, got {shown(self.counts)}.")
+            raise TypeError(f"{type(self).__name__} needs the family of the counts, {known}, got {shown(self.counts)}.")
         (name,) = self.described
         prior = self.parameter_prior(name)
         if prior is not None and not isinstance(prior, IndependentPrior):
             raise TypeError(f"{name} must be a prior of coefficients such as Normal(scale=1), got {shown(prior)}.")
 
     def probability_prior(self, observations: Observations) -> Any:
-        """Return the user's prior of the coefficients ``gamma`` of the probability; None if the user set none."""
+        """Return the prior that the user has set for the coefficients of the probability; None if there is none.
+
+        The probability depends on columns only if the model has ``predictors=`` for it. Otherwise a prior raises an
+        error.
+        """
         (name,) = self.described
         prior = self.parameter_prior(name)
         if prior is not None and not described_by_columns(observations):

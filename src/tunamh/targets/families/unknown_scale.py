@@ -16,7 +16,7 @@ from ...priors.half_student_t import HalfStudentT
 from ...priors.positive import PositivePrior
 from ...rows.source import Rows
 from ..coordinates.base import Scale
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from ..observations.row_layout import Extra, RowLayout, column_names, no_codes, rough_fit, with_residual_column
 
 _PRIOR_DF, _PRIOR_WIDTH = 3.0, 2.5

@@ -12,7 +12,8 @@ from ...priors.independent import IndependentPrior
 from ...rows.source import Rows
 from ..coordinates.base import Same
 from ..designs.multi_predictor import KNOWN, MultiPredictorBlock, MultiPredictorLayout, Term, known_block
-from ..observations.observed import Observations, TransformedRows
+from ..observations.base import Observations
+from ..observations.observed import TransformedRows
 from ..observations.row_layout import Extra, RowLayout, column_names
 from .base import BaseFamily
 from .energy_arguments import MOST_PREDICTORS, Arguments, signature_of

@@ -11,7 +11,7 @@ from ..._arguments import settle
 from ...compiled import CONTRACT, FamilyEnergy, FamilyRise, part
 from ...compiled.vector import exp_any, exp_rise
 from ...priors.positive import known_or_prior
-from ..observations.observed import Observations
+from ..observations.base import Observations
 from .base import Responses
 from .censoring import CensoredFamily, CensoredLikelihood
 from .cloglog import HIT_SLOPE_PEAKS, HIT_SUPREMA, HIT_THIRD_PEAKS, hit_derivatives, hit_energy, hit_rise
@@ -24,9 +24,10 @@ from .responses import Parameters, ResponseDistribution
 
 @dataclass(frozen=True)
 class Weibull(CensoredFamily):
-    """Regression of survival times: ``P(T > t) = exp(-(t e^{-x.beta})^shape)`` (accelerated failure times).
+    """Regression of survival times: ``P(T > t) = exp(-(t e^-eta)^shape)`` (accelerated failure times).
 
-    With ``shape = 1`` the times have an exponential distribution.
+    ``eta`` is the linear predictor ``x.theta`` of a row, plus its offset. With ``shape = 1`` the times have an
+    exponential distribution.
 
     Parameters
     ----------
@@ -34,6 +35,10 @@ class Weibull(CensoredFamily):
         A number: the shape is known. A prior: the shape is unknown. By default the shape is unknown and has a
         half-Student-t prior with 3 degrees of freedom. The scale of this prior is 2.5, divided by the typical deviation
         of ``log y`` (its median absolute deviation, divided by 0.6745).
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, time, tunamh.Weibull(), event=died)
     """
 
     shape: Any = None
@@ -54,7 +59,11 @@ class Weibull(CensoredFamily):
         return WeibullTimes()
 
     def latent_variance(self, p: Parameters, mean: float | None) -> Any:
-        """Return the variance of ``log y``. ``log y`` minus the linear predictor is a Gumbel error over ``shape``."""
+        """Return the variance of ``log y`` given the linear predictor.
+
+        ``log y`` minus the linear predictor is a Gumbel error divided by ``shape``, with variance ``pi^2 / (6
+        shape^2)``.
+        """
         return np.pi**2 / 6 / np.square(p["shape"])
 
 
@@ -164,7 +173,7 @@ class CensoredWeibull(CensoredLikelihood):
         return Suprema(*map(np.minimum, found, self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return an array (n,): the constant ``L`` of each row, which bounds a remainder (docs/spec.md, section 5m).
+        """Return an array (n,) of constants ``L``, which bound Taylor remainders (docs/spec.md, section 5m).
 
         It is ``e^-z phi(rho)``, which is attained. For left-censored rows `second_order_near` computes a bound.
         """

@@ -15,7 +15,8 @@ from ...rows.source import Rows
 from ..coordinates.base import Form
 from ..coordinates.shared import Dispersion, Probability, ProbabilityAndDispersion
 from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
-from ..observations.observed import Observations, TransformedRows
+from ..observations.base import Observations
+from ..observations.observed import TransformedRows
 from ..observations.row_layout import Extra, RowLayout, column_names
 from .base import BaseFamily
 from .cubic_bounds import ranges, symmetric
@@ -176,9 +177,9 @@ class ZeroInflatedNegativeBinomial(TwoPartLikelihood):
 
 @dataclass(frozen=True)
 class ZeroInflated(TwoPartFamily):
-    """Regression of counts with extra zeros: zero with a probability ``p``, otherwise a count.
+    """Regression of counts with extra zeros: a response is zero with a probability ``p``, otherwise a count.
 
-    The count has the distribution ``counts``, so it can be zero, too. Example: ``ZeroInflated(Poisson())``.
+    The count has the distribution ``counts``, so it can be zero, too.
 
     Parameters
     ----------
@@ -190,6 +191,10 @@ class ZeroInflated(TwoPartFamily):
         has columns for it, ``GLM(X, y, ZeroInflated(Poisson()), predictors={"inflation": Z})``, the logit of ``p`` is
         ``z.gamma``: ``z`` is the row of ``Z``, and the coefficients ``gamma`` are unknown. Only in this case you can
         set ``inflation``: it is the prior of ``gamma``. Default: ``Normal(scale=2.5)``.
+
+    Examples
+    --------
+    >>> tunamh.GLM(X, y, tunamh.ZeroInflated(tunamh.Poisson()))
     """
 
     counts: Any
@@ -221,6 +226,7 @@ class ZeroInflated(TwoPartFamily):
 
     @classmethod
     def words(cls) -> dict[str, Callable[[], BaseFamily]]:
+        """Return the names of the family in the command ``tunamh``, each with a function that makes the family."""
         return {f"zero-inflated-{counts.word}": lambda counts=counts: cls(counts()) for counts in cls.count_families}  # type: ignore[misc]
 
 

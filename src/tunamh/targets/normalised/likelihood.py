@@ -76,13 +76,6 @@ def of_block(density: RowDensity, rows: Rows) -> tuple[float]:
     return (float(rows.weights[counts] @ each[counts]),)
 
 
-def log_densities(density: RowDensity, rows: Rows, eta: np.ndarray) -> np.ndarray:
-    """``log p(y_i)`` for several values of the rows' one predictor: (values, rows) of ``eta``."""
-    responses = density.family.response_distribution()
-    assert responses is not None
-    return _of_rows(density.family, responses, rows, eta, _parameters(density, rows), density.first)
-
-
 def _parameters(density: RowDensity, rows: Rows) -> dict[str, Any]:
     family, p = density.family, dict(density.shared)
     for (name, gamma), block in zip(density.described, rows.others, strict=True):

@@ -12,7 +12,8 @@ import numpy as np
 
 from ...process.stages import announce
 from ...rows.source import Rows
-from .observed import InMemory, Observations, TransformedRows
+from .base import Observations
+from .observed import InMemory, TransformedRows
 from .split_times import SplitRows
 
 _FEWEST = 2000  # rows, below which there is nothing to gain

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ...errors import SourceError
-from ...rows.seal import digest_of
+from ...rows.digest import digest_of
 from ...rows.source import Factored, Rows, Source, WithMemory, real_numbers, refuse_outside, rows_at, watched_map
 from ...rows.table_source import RowsOfTables
 from ...tables.libraries import is_sparse
@@ -19,7 +19,9 @@ from ..designs import Block, Design
 from ..designs.dense import DenseDesign
 from ..designs.indexed import IndexedDesign
 from ..designs.with_offset import DesignWithOffset
-from .observed import InMemory, Observations
+from .base import Observations
+from .observed import InMemory
+from .samples import rows_for_columns, rows_for_search
 
 Result = TypeVar("Result")
 
@@ -130,12 +132,21 @@ class FromSource(Observations):
 
     _blocks: Blocks
 
-    def __init__(self, source: Source, blocks: Blocks | None = None, digests: np.ndarray | None = None):
+    _samples: list[tuple[np.ndarray, InMemory]]
+    """The numbers of some rows and these rows, where the first look took them along."""
+
+    def __init__(
+        self,
+        source: Source,
+        blocks: Blocks | None = None,
+        digests: np.ndarray | None = None,
+        samples: Sequence[tuple[np.ndarray, InMemory]] = (),
+    ):
         blocks = _first_block(source) if blocks is None else blocks
         names = None if source.names is None else [str(name) for name in source.names]
         if names is not None and len(names) != blocks.dim:
             raise ValueError(f"the source names {len(names)} columns, but its rows have {blocks.dim}.")
-        self._settle(source=source, digests=digests, _blocks=blocks)
+        self._settle(source=source, digests=digests, _blocks=blocks, _samples=list(samples))
         self._settle(n_rows=source.n_rows, weighted=blocks.weighted, design=blocks.empty(), names=names)
         if isinstance(source, RowsOfTables):
             self._settle(classes=source.classes, factor_names=source.factors)
@@ -184,6 +195,10 @@ class FromSource(Observations):
 
     def take_each(self, indices: list[np.ndarray]) -> Iterator[InMemory]:
         """One map in which every block gives those of its rows that are asked for; all samples are then in memory."""
+        known = [self._known(index) for index in indices]
+        if all(one is not None for one in known):
+            yield from known  # type: ignore[misc]
+            return
         sorts = [None if (index[:-1] <= index[1:]).all() else np.argsort(index, kind="stable") for index in indices]
         wanted = [index if sort is None else index[sort] for index, sort in zip(indices, sorts, strict=True)]
         samples = [Places(len(index), self._blocks) for index in indices]
@@ -193,6 +208,14 @@ class FromSource(Observations):
         samples.reverse()
         while samples:
             yield samples.pop().observed(self.names)
+
+    def _known(self, index: np.ndarray) -> InMemory | None:
+        """A sample that came with the first look; it is not kept here once it is given away."""
+        for k, (rows, sample) in enumerate(self._samples):
+            if np.array_equal(rows, index):
+                del self._samples[k]
+                return sample
+        return None
 
     def on_columns(self, which: np.ndarray) -> FromSource:
         before = self._blocks.which
@@ -299,16 +322,31 @@ def _look(blocks: Blocks, check: Callable[[np.ndarray], None], names: list[str] 
     return len(seen.y)
 
 
+def _look_and_take(
+    look: Callable[[Rows], int], blocks: Blocks, indices: list[np.ndarray], rows: Rows
+) -> tuple[int, list[tuple[slice, Rows]]]:
+    return look(rows), _chosen_each(blocks, indices, rows)
+
+
 def validated(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
-    """Raise for numbers that are no use, wherever they are, before anything rests on them."""
-    names = None if found.names is None else list(found.names)
+    """Raise for numbers that are no use, wherever they are, before anything rests on them.
+
+    The samples that a search for the mode begins with are taken along.
+    """
+    names, blocks = None if found.names is None else list(found.names), found._blocks
+    indices = [rows_for_columns(found.n_rows, blocks.dim)]
+    indices += rows_for_search(found.n_rows, blocks.dim, found.most_at_once)
+    samples = [Places(len(index), blocks) for index in indices]
     counted, digests = 0, []
-    look = partial(_look, found._blocks, check, names)
-    for start, digest, n_rows in watched_map(found.source, partial(_digested, look)):
+    look = partial(_look_and_take, partial(_look, blocks, check, names), blocks, indices)
+    for start, digest, (n_rows, parts) in watched_map(found.source, partial(_digested, look)):
         if start != counted:
             raise ValueError(f"a block of the source says it starts at row {start}, but {counted} rows came before it.")
         counted += n_rows
         digests.append(digest)
+        for sample, (here, rows) in zip(samples, parts, strict=True):
+            sample.put(here, rows)
     if counted != found.n_rows:
         raise ValueError(f"the source says it has {found.n_rows} rows, its blocks have {counted} together.")
-    return FromSource(found.source, found._blocks, np.array(digests, dtype=np.uint64))
+    taken = [(index, sample.observed(found.names)) for index, sample in zip(indices, samples, strict=True)]
+    return FromSource(found.source, blocks, np.array(digests, dtype=np.uint64), taken)

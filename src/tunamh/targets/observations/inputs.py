@@ -13,22 +13,24 @@ from ...errors import NotApplicable
 from ...rows.in_memory import fits, load_columns
 from ...rows.named_columns import features_named, rows_by_columns
 from ...rows.pieces import has_cache
-from ...rows.seal import Seal
 from ...rows.source import Rows, Source
 from ...rows.table_source import SomeColumns, Tables
 from ...tables.columns import Factor
-from ...tables.frames import Frame
+from ...tables.frames import Frame, column_names
 from ...tables.levels import classes, every_level
-from ...tables.matrices import aligned, as_vector, one_column
-from ..designs import as_design
-from ..designs.from_tables import NamedDesign
+from ...tables.libraries import is_sparse
+from ...tables.matrices import aligned, as_matrix, as_vector, is_plain, named_frame, one_column
+from ..designs import DenseDesign, Design
+from ..designs.base import NamedDesign
+from ..designs.indexed import of_sparse, with_factors
 from ..designs.with_offset import DesignWithOffset
 from ..families.base import BaseFamily, Responses
 from ..families.registry import FAMILIES, of_responses
+from .base import Observations
+from .censored import check_codes
 from .from_source import FromSource, validated
-from .observed import InMemory, Observations
+from .observed import InMemory, Seal
 
-_FEW_VALUES = 5  # of a column of events, that an error names
 _MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of its parameters
 
 
@@ -69,6 +71,11 @@ def observe(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> Observatio
     return _of_arrays(X, y, beside, family)
 
 
+def labels_in_order(X: Any, rows: Observations) -> list[str] | None:
+    """The columns of a user's table, where some hold categories, whose coefficients come behind the others'."""
+    return column_names(X) if rows.factor_names else None
+
+
 def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemory:
     """Arrays or data frames: aligned, read as numbers, checked and sealed."""
     beside = beside._replace(offset=_for_all(beside.offset, X), trials=_for_all(beside.trials, X))
@@ -97,7 +104,7 @@ def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemor
     if trials is None:
         family.check(y)
     if censored is not None:
-        _check_codes(censored)
+        check_codes(censored)
     if entry is not None:
         _check_entry(entry, y)
     held = {"y": y, "weights": weights, "trials": trials, "censored": censored, "entry": entry}
@@ -127,6 +134,28 @@ def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemor
         entry=entry,
         strata=None if strata is None else _strata(strata, n_rows),
     )
+
+
+def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
+    """The design of a table, which errors call ``what``, and its parameters' names where it has any.
+
+    Columns of categories become codes: a parameter for each level that occurs, but the first, which is the reference.
+    Sparse matrices keep what they store. All else is a matrix of numbers.
+    """
+    if isinstance(X, NamedDesign):
+        return X.design, X.names
+    if is_plain(X):
+        return DenseDesign(as_matrix(X, what)), None
+    if is_sparse(X):
+        return of_sparse(X, what), None
+    frame = named_frame(X, what)
+    if frame is None:
+        return DenseDesign(as_matrix(X, what)), None
+    found = {name: classes(column, what, f", column {name}", text=False) for name, column in frame.columns.items()}
+    factors = {name: factor for name, factor in found.items() if factor is not None}
+    if factors:
+        return with_factors(frame, what, factors)
+    return DenseDesign(as_matrix(frame, what)), frame.names
 
 
 def _strata(given: Any, n_rows: int) -> Factor:
@@ -275,61 +304,6 @@ def _refuse_what_means_nothing(beside: RowExtras, family: BaseFamily) -> None:
 
 def _joined(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def censoring(censored: Any, event: Any) -> Any:
-    """Codes of censoring, which may be told by events: 1 where the time is that of the event, 0 where it is larger."""
-    if event is None:
-        return censored
-    if censored is not None:
-        raise TypeError("censored= and event= have the same information: pass only one of them.")
-    if isinstance(event, str):
-        raise TypeError("event= is the name of a column in tunamh.regression only; here, give censored= by name.")
-    told = event if hasattr(event, "index") and hasattr(event, "iloc") else np.asarray(event)
-    return codes_of_events(told)
-
-
-def codes_of_events(event: Any) -> Any:
-    """``1 - event``, in the container that it came in."""
-    values = np.asarray(event)
-    wrong = ~np.isin(values, (0, 1))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"event must be 1 (or True) if the event happened and 0 if the time is censored, but row {row} has "
-            f"{values[row]}{_values_told(values)}"
-        )
-    return 1.0 - event.astype(np.float64)
-
-
-def _values_told(values: np.ndarray) -> str:
-    """What values there are, if they are few, and how the one that means an event is named."""
-    found, counts = np.unique(values, return_counts=True)
-    if len(found) > _FEW_VALUES:
-        return "."
-    told = ", ".join(f"{value:g} in {count:,} rows" for value, count in zip(found, counts, strict=True))
-    return f" (there are {told}): say which value is the event, such as event == {found[-1]:g}."
-
-
-def censoring_told(rows: Observations) -> list[str]:
-    """How many responses are censored, and on which side."""
-    codes = rows.censored if isinstance(rows, InMemory) else None
-    if codes is None:
-        return []
-    larger, smaller = int((codes > 0).sum()), int((codes < 0).sum())
-    sides = [(larger, "the true value is larger"), (smaller, "the true value is smaller")]
-    told = "; ".join(f"{count:,} of {len(codes):,} responses are censored ({side})" for count, side in sides if count)
-    return [told or f"none of {len(codes):,} responses is censored"]
-
-
-def _check_codes(censored: np.ndarray) -> None:
-    wrong = ~np.isin(censored, (-1.0, 0.0, 1.0))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"censored must be 0 (observed), 1 (the response is larger) or -1 (smaller), but row {row} has "
-            f"{censored[row]:g}."
-        )
 
 
 def check_weights(observations: Observations, temper: float) -> None:

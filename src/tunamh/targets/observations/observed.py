@@ -1,22 +1,27 @@
-"""The rows of a regression, from arrays or a source: a map over blocks, samples in memory, some of the responses."""
+"""The rows of a regression in memory, those of others in another design, and some of their responses.
+
+Targets read the user's own arrays, without a copy. A seal holds one whole number per block of rows: the bits of its
+numbers, read as whole numbers, times an odd factor for each row, added up modulo a power of two. A change of a single
+number always changes it, and every machine finds the same.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ...rows.passes import added_up, over_blocks
-from ...rows.seal import Seal
+from ...rows.passes import ROWS_AT_ONCE, over_blocks
 from ...rows.source import Rows
 from ...tables.columns import Factor
+from ...tables.matrices import refuse_non_finite
 from ..designs import Design
 from ..designs.some_columns import SomeColumns, SomeDirections
-from ..value import Value
+from .base import Observations, Sample
 
 Result = TypeVar("Result")
 
@@ -24,104 +29,72 @@ MOST_ROWS = 10_000
 """Whose responses results keep."""
 
 
-class Observations(Value, ABC):
-    """Rows of features, responses and, maybe, weights and offsets; ``design`` says how features are packed."""
+_FACTORS = 2 * np.random.default_rng(0).integers(1 << 62, size=ROWS_AT_ONCE, dtype=np.uint64) + np.uint64(1)
+_SPREAD = 1000
 
-    n_rows: int
-    design: Design
-    names: Sequence[str] | None
-    weighted: bool
 
-    memory: int | None = None
-    """Bytes that may be held of the rows, packed; None: as many as they take."""
+class Seal:
+    """Checksums of arrays with the same number of rows; making one refuses numbers that are no use.
 
-    in_process: bool = True
-    """Whether functions of blocks run in this process and its threads, on rows that are in its memory."""
+    ``names`` are those of the columns, by array, where there are any.
+    """
 
-    most_at_once: int | None = None
-    """Rows of a sample at most; None: as many as there are."""
+    def __init__(self, arrays: dict[str, np.ndarray], names: Mapping[str, Sequence[str] | None]):
+        self._arrays = arrays
+        self._n_rows = len(next(iter(arrays.values())))
+        self._some = slice(None, None, max(1, self._n_rows // _SPREAD))
 
-    examined: bool = False
-    """Whether weights and numbers were looked at before, piece by piece."""
+        def look(block: slice) -> tuple[int, list[bytes]]:
+            for what, array in arrays.items():
+                labels = names.get(what)
+                refuse_non_finite(array[block], what, block.start, None if labels is None else list(labels))
+            return block.start, self._of_block(block)
 
-    classes: Sequence[str] | None = None
-    """The names of responses 0, 1, ..., where a user gave these by name."""
-
-    factor_names: Sequence[str] = ()
-    """The columns of categories, whose coefficients come behind those of the other columns."""
-
-    others: tuple[Design, ...] = ()
-    """Designs of further predictors."""
-
-    described: tuple[str, ...] = ()
-    """The parameters that further predictors describe."""
-
-    other_names: tuple[Sequence[str] | None, ...] = ()
-    """Of the columns of further predictors."""
-
-    other_priors: tuple[Any, ...] = ()
-    """Of their coefficients, where the family has none."""
-
-    other_origins: tuple[np.ndarray | None, ...] = ()
-    """What was subtracted from the columns of further predictors."""
-
-    origin: tuple[np.ndarray, int] | None = None
-    """Of which given row each row is a part, and how many were given: where one became two."""
+        self._sums = dict(over_blocks(look, self._n_rows))
+        self._few = self._of_few()
 
     @property
-    def has_censoring(self) -> bool:
-        """Whether rows say if their response is known only to be larger or smaller."""
-        return False
+    def digest(self) -> str:
+        """A short hash of all that is sealed."""
+        shapes = [array.shape for array in self._arrays.values()]
+        digest = hashlib.blake2b(repr((shapes, ROWS_AT_ONCE)).encode(), digest_size=8)
+        for sums in self._sums.values():
+            digest.update(b"".join(sums))
+        return digest.hexdigest()
 
-    @property
-    def has_entry(self) -> bool:
-        """Whether rows say when they come under observation."""
-        return False
+    def check_block(self, block: slice) -> None:
+        """Raise unless these rows are as they were."""
+        self._compare(self._of_block(block), self._sums[block.start], f" in rows {block.start} to {block.stop - 1}")
 
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """A short hash of the data: their shape and all numbers in them."""
+    def check_around(self, first: int, last: int) -> None:
+        """`check_block` for all blocks that hold rows from ``first`` to ``last``."""
+        for start in range(first - first % ROWS_AT_ONCE, last + 1, ROWS_AT_ONCE):
+            self.check_block(slice(start, min(start + ROWS_AT_ONCE, self._n_rows)))
 
-    @abstractmethod
-    def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        """``function`` of every block of rows, in their order; ``X`` of a block is one of the design's."""
-
-    def sums(self, terms: Callable[[Rows], tuple]) -> list:
-        """``terms`` of every block, added up in the order of the blocks."""
-        return added_up(self.map(terms))
-
-    @abstractmethod
-    def take(self, index: np.ndarray) -> Sample:
-        """The rows with these numbers, in this order."""
-
-    def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
-        """Several samples; where each would need a map, all of them in one."""
-        return map(self.take, indices)
-
-    @abstractmethod
-    def on_columns(self, which: np.ndarray) -> Observations:
-        """With some of the columns only, a mask."""
-
-    @abstractmethod
-    def check(self, rows: Rows) -> None:
-        """Raise unless these rows are as they were when the target was made."""
-
-    @abstractmethod
     def check_some(self) -> None:
-        """The same for a few rows, spread over the data."""
+        """Raise unless a thousand rows, spread over the data, and all of the vectors are as they were."""
+        self._compare(self._of_few(), self._few)
+
+    def _of_block(self, block: slice) -> list[bytes]:
+        return [_checksum(array[block]) for array in self._arrays.values()]
+
+    def _of_few(self) -> list[bytes]:
+        few = (array[self._some] if array.ndim > 1 else array for array in self._arrays.values())
+        return [hashlib.blake2b(np.ascontiguousarray(part).tobytes(), digest_size=8).digest() for part in few]
+
+    def _compare(self, now: list[bytes], before: list[bytes], where: str = "") -> None:
+        for what, one, other in zip(self._arrays, now, before, strict=True):
+            if one != other:
+                raise ValueError(
+                    f"{what} was changed{where} after the target was made from it: make a new target, or give this "
+                    f"one a copy of {what}."
+                )
 
 
-class Sample(Observations):
-    """Observations that are in memory as a whole."""
-
-    @abstractmethod
-    def rows(self) -> Rows:
-        """All of them."""
-
-    @abstractmethod
-    def weighted_up(self, factor: float) -> Sample:
-        """With all weights multiplied by ``factor``."""
+def _checksum(array: np.ndarray) -> bytes:
+    bits = array.view(f"u{array.dtype.itemsize}")
+    factors = _FACTORS[: len(array)].astype(bits.dtype if bits.dtype.itemsize >= 4 else np.uint64)
+    return np.einsum("i,ij->" if bits.ndim == 2 else "i,i->", factors, bits).tobytes()
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...rows.source import Rows
 from ..designs import Design
-from .observed import InMemory, Observations, Sample
+from .base import Observations, Sample
+from .observed import InMemory
 
 Result = TypeVar("Result")
 

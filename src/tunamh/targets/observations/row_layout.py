@@ -19,7 +19,8 @@ from ..designs.dense import DenseBlock
 from ..designs.indexed import IndexedBlock
 from ..designs.multi_predictor import MultiPredictorBlock, MultiPredictorLayout, Term
 from ..designs.with_offset import BlockWithOffset, DesignWithOffset
-from .observed import Observations, TransformedRows
+from .base import Observations
+from .observed import TransformedRows
 
 _ROWS_FOR_A_FIT = 20_000
 _MANY_COLUMNS, _MOST_STEPS = 500, 300

@@ -21,7 +21,8 @@ import numpy as np
 from ...rows.passes import over_blocks
 from ...rows.source import Rows
 from ..designs.split import SplitDesign
-from .observed import InMemory, Sample
+from .base import Sample
+from .observed import InMemory
 
 Result = TypeVar("Result")
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...capabilities import Examined, offers
+from ...capabilities import BoundingAhead, Examined, offers
 
 if TYPE_CHECKING:
+    from ..._linear import Metric
     from ..base import Expansion, Target
 
 _MOST_STEPS = 100
@@ -25,15 +26,26 @@ _CLOSE = 0.01
 _ARMIJO = 1e-4
 # Near a mode Newton decrements shrink quadratically. Several in a row that shrink by less are on the way to infinity.
 _LINEAR = 0.2
+_NEARLY = 100.0  # times the dimension: a decrement after which one step more is likely to be enough
 _SLOW = 5
 _LENGTHS = np.concatenate([0.5 ** np.arange(1, 10), 0.125 ** np.arange(4, 21)])  # of a step, tried in one pass
+_STOPPED = 1e-3  # a length of a step below which the search hardly moves
 
 
 class Mode(NamedTuple):
-    """Where the search ended, with the expansions there of the data and of the posterior.
+    """A mode of a posterior, or the point where the search for a mode has ended.
 
-    ``away`` is the length of the next Newton step in posterior standard deviations. ``slow`` tells that the search was
-    given up on a path that looks endless: there may be no mode under a flat prior.
+    Attributes
+    ----------
+    point : (d,)
+        The parameters.
+    expansion, posterior : Expansion
+        The energy (negative log-likelihood) of all rows at this point with gradient and Hessian, and the same for minus
+        the log posterior.
+    away : float
+        The length of the next Newton step, in posterior standard deviations.
+    slow : bool
+        True if the search gave up, because the steps did not become short. With a flat prior there may be no mode.
     """
 
     point: np.ndarray
@@ -44,17 +56,20 @@ class Mode(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether the point is near enough to a mode to be the centre of a Laplace law."""
+        """Return True if the point is so close to a mode that Laplace's approximation can be made there."""
         return not self.slow and self.away < max(1.0, 0.1 * np.sqrt(self.point.size))
 
     @property
     def beside_saddle(self) -> bool:
-        """Whether the search ended where the Hessian is indefinite."""
+        """Return True if the Hessian at the point is not positive definite."""
         return bool(np.isfinite(self.posterior.hessian).all()) and not self.posterior.metric().positive_definite
 
     @property
     def log_mass(self) -> float:
-        """Of the Laplace law at this mode, up to a constant that all modes of a posterior share."""
+        """Return the logarithm of the posterior probability of this mode, by Laplace's approximation.
+
+        It has an unknown constant, which is the same for all modes of a posterior.
+        """
         return self.posterior.metric().log_volume - self.posterior.energy
 
 
@@ -74,14 +89,22 @@ def find_mode(
         found = _descend(sample, _begin(sample, point), tolerance, _MOST_STEPS_ON_A_SAMPLE, patient)
         if np.isfinite(found.posterior.energy):
             nearest, point, rows = found, found.point, sample.n_rows
-    if nearest is not None:
+    if nearest is not None and not _bounds_ahead(target):
         point = corrected(target, nearest, rows, tolerance)
     return _descend(target, _begin(target, point), tolerance, _MOST_STEPS, patient)
 
 
-def look(target: Target, point: np.ndarray) -> tuple[Expansion, Expansion]:
-    """The expansions of the data and of the posterior; an energy that is no number counts as infinite."""
-    data: Expansion = target.expansion(point)  # type: ignore[attr-defined]
+def _bounds_ahead(target: Target) -> bool:
+    """Whether a pass that is likely to be the last one finds bounds, too."""
+    return offers(target, BoundingAhead) and target.bounds_ahead
+
+
+def look(target: Target, point: np.ndarray, metric: Metric | None = None) -> tuple[Expansion, Expansion]:
+    """The expansions of the data and of the posterior; an energy that is no number counts as infinite.
+
+    With a ``metric``, bounds of the rows in this metric come with the expansion of the data.
+    """
+    data: Expansion = target.expansion(point) if metric is None else target.bounded_expansion(point, metric)  # type: ignore[attr-defined]
     posterior = data.plus(target._prior.expansion(point, data.width))
     if np.isnan(posterior.energy):
         posterior = posterior._replace(energy=np.inf)
@@ -157,9 +180,12 @@ def _descend(target: Target, point: np.ndarray, tolerance: float, most_steps: in
             break
         if decrement < tolerance * target.dim and (not shrinks_slowly or decrement < 1e-10):
             break
-        there, new = point - step, look(target, point - step)
+        likely_last = decrement < _NEARLY * target.dim and metric.positive_definite and _bounds_ahead(target)
+        there, new = point - step, look(target, point - step, metric if likely_last else None)
         if not new[1].energy <= posterior.energy - _ARMIJO * decrement:
             length = _shorter(target, point, step, posterior.energy, decrement)
+            if length < _STOPPED:
+                step, decrement, length = _beside_an_end(target, point, posterior, (step, decrement, length))
             if length == 0.0:
                 break  # rounding alone is left
             there = point - length * step
@@ -177,6 +203,37 @@ def _shorter(target: Target, point: np.ndarray, step: np.ndarray, energy: float,
     energies = np.where(np.isfinite(energies), energies, np.inf)
     enough = energies <= energy - _ARMIJO * _LENGTHS * decrement
     return float(_LENGTHS[np.argmin(np.where(enough, energies, np.inf))]) if enough.any() else 0.0
+
+
+def _beside_an_end(
+    target: Target, point: np.ndarray, posterior: Expansion, given: tuple[np.ndarray, float, float]
+) -> tuple[np.ndarray, float, float]:
+    """The step of the other coordinates, with its decrement and length, where the prior of some ends on the way.
+
+    A shape with a uniform prior, say: far from the mode, the step leads out of its support in every direction, and the
+    coefficients would stay where they are. The step that is given where no prior ends, or nothing else leads down.
+    """
+    full = given[0]
+
+    def ends(j: int) -> bool:
+        there = point.copy()
+        there[j] -= full[j]
+        return not np.isfinite(target._prior.expansion(there, np.ones(len(there))).energy)
+
+    held = np.array([ends(j) for j in range(len(point))])
+    if not held.any() or held.all() or posterior.frame is not None:
+        return given
+    gradient, hessian = np.where(held, 0.0, posterior.gradient), posterior.hessian.copy()
+    hessian[held], hessian[:, held] = 0.0, 0.0
+    hessian[held, held] = 1.0
+    metric = posterior._replace(gradient=gradient, hessian=hessian).metric()
+    step = metric.factor @ (metric.factor.T @ gradient)
+    decrement = float(gradient @ step)
+    energy = float(look(target, point - step)[1].energy)
+    if energy <= posterior.energy - _ARMIJO * decrement:
+        return step, decrement, 1.0
+    length = _shorter(target, point, step, posterior.energy, decrement)
+    return (step, decrement, length) if length > _STOPPED else given
 
 
 # ----------------------------------------------------------------------------------------------------- several modes

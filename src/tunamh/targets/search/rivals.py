@@ -15,7 +15,8 @@ import numpy as np
 
 from ..coordinates.base import Scale
 from ..families.base import Responses
-from ..observations.observed import Observations, TransformedRows
+from ..observations.base import Observations
+from ..observations.observed import TransformedRows
 from .many_starts import subsets_of
 from .newton import Mode, descend, near
 from .spread_starts import scales, spread_starts

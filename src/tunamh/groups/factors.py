@@ -1,4 +1,4 @@
-"""What a model with groups was asked for: the factors, one by one, and what is refused."""
+"""Factors of a model beside its regression: where their effects enter, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..rows.source import Rows
-from ..tables.matrices import aligned
 from ..targets.checks.flat_positive import is_flat, weight_of_errors, without_prior
 from ..targets.checks.flat_positive import refuse as refuse_flat
 from ..targets.coordinates.base import Df, Scale
@@ -80,10 +79,7 @@ def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grou
     """
     index, n_given = base.observations.origin or base.user_rows.origin or (slice(None), base.n_rows)
     divided = base.row_layout.unit  # as the columns of the coefficients are
-    read = [
-        replace(one, codes=one.codes[index], Z=one.Z[index] if divided == 1 else one.Z[index] / divided)
-        for one in read_groups(given, n_given, unit)
-    ]
+    read = [one.of_rows(index, divided) for one in read_groups(given, n_given, unit)]
     if any(one.parameter is not None for one in read):
         for one in read:
             _refuse_without_columns(base, one)
@@ -138,27 +134,3 @@ def unit(base: GLM, form: Scale | None) -> float:
     if base.family.of_residuals or reals:
         return _UNITS * rough_fit(base.user_rows, lambda rows: rows.y).scale
     return 1.0
-
-
-def listed(groups: Any) -> list[Any]:
-    """One entry per factor."""
-    if groups is None:
-        raise TypeError("groups is None: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
-    if not isinstance(groups, list | tuple):
-        return [groups]
-    single = [one for one in groups if not isinstance(one, GroupEffects) and np.ndim(one) == 0]
-    if single:
-        raise TypeError(
-            f"groups is a list with single values such as {single[0]!r}: give one column of codes per factor, "
-            "groups=[df['airport']], not names of columns or a list of labels."
-        )
-    return list(groups)
-
-
-def in_order(X: Any, listed: list[GroupEffects]) -> list[GroupEffects]:
-    """pandas objects are paired with ``X`` by their row labels."""
-    found = []
-    for k, one in enumerate(listed):
-        codes, Z = aligned(X, "X", **{f"the codes of groups[{k}]": one.codes, f"X of groups[{k}]": one.X})
-        found.append(replace(one, codes=codes, X=Z))
-    return found

@@ -2,61 +2,125 @@
 
     python benchmarks/first_set_up.py --folder /somewhere/with/space [--rows 4e6]
 
-The file and "reading alone" are those of `rows_from_disk.py`: ten float32 columns without compression, read from the
-cache of the operating system. "One sum" is a pass that also adds up ``X' diag(w) X``, by the library's compiled loop:
-no set-up can do with less than two such passes (Newton's step, and the expansion where it leads). Measured are the
-processor's seconds, of all threads, of set-up and a short run together (500 draws of four chains), with
-``memory="100MB"``, so that rows are gathered. Compiled code is loaded before. Everything is measured in turn, and the
-least of ``--repeats`` counts, since the machine may be shared.
+Two files of as many rows. The first one and "reading alone" are those of `rows_from_disk.py`: ten float32 columns
+without compression, read from the cache of the operating system. The second is what `DataFrame.to_parquet` of pandas
+writes if nothing is said: nine float64 columns and a text column of three levels, compressed by snappy. "One sum" is a
+pass that also adds up ``X' diag(w) X``, by the library's compiled loop. Measured are the processor's seconds, of all
+threads, of set-up and a short run together (500 draws of four chains), with ``memory="100MB"``, so that rows are
+gathered. Compiled code is loaded before. Everything is measured in turn, and the least of ``--repeats`` counts, since
+the machine may be shared.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 import tunamh
 from common import RESULTS, machine, print_table, write_json
-from rows_from_disk import COLUMNS, MEMORY, load_compiled_code, reading_alone, write_rows
+from rows_from_disk import COLUMNS, MEMORY, load_compiled_code, nothing, write_rows
 from tunamh.targets.designs.dense import NarrowBlock
 
-FORMULA = f"y ~ {' + '.join(COLUMNS)}"
+
+class Data(NamedTuple):
+    """A file: how it is called, its columns, and what is written to it."""
+
+    name: str
+    columns: list[str]
+    write: Callable[[Path, int], None]
+
+    @property
+    def numbers(self) -> list[str]:
+        return [name for name in self.columns if name.startswith("x")]
 
 
-def run(door: str, path: Path, folder: Path, memory: str = MEMORY) -> float:
-    """Seconds of the processor."""
+def write_as_pandas(path: Path, n_rows: int) -> None:
+    """As people have it: float64 and text, by pandas as it comes."""
+    if path.exists():
+        return
+    rng = np.random.default_rng(7)
+    table = {name: rng.standard_normal(n_rows) for name in COLUMNS[:-1]}
+    carrier = rng.integers(3, size=n_rows)
+    eta = np.linspace(-1, 1, len(table)) @ np.stack(list(table.values())) + 0.3 * (carrier == 2)
+    table["y"] = (rng.random(n_rows) < 1 / (1 + np.exp(-eta))).astype(np.float64)
+    pd.DataFrame({**table, "carrier": np.array(["AA", "DL", "UA"], object)[carrier]}).to_parquet(path)
+
+
+FILES = (
+    Data("float32, not compressed", COLUMNS, write_rows),
+    Data("as pandas writes it", [*COLUMNS[:-1], "carrier"], write_as_pandas),
+)
+
+
+def formula(data: Data) -> str:
+    return f"y ~ {' + '.join(data.columns)}"
+
+
+def run(data: Data, door: str, path: Path, folder: Path, memory: str = MEMORY) -> dict[str, float]:
+    """Seconds of the processor: of the target, and of the rest of set-up and the short run."""
     before = time.process_time()
-    if door == "columns by name":
-        target: Any = tunamh.LogisticRegression(tunamh.open_rows(path, memory=memory)[COLUMNS], y="y")
-    elif door == "a formula":
-        target = tunamh.regression(FORMULA, tunamh.open_rows(path, memory=memory), family=tunamh.Logistic())
-    else:
-        with tempfile.TemporaryDirectory(dir=folder) as cache:
-            rows = tunamh.open_rows(path, memory=memory, cache=Path(cache) / "c.tunamh")
-            target = tunamh.regression(FORMULA, rows, family=tunamh.Logistic())
-            tunamh.sample(target, draws=500, rng=1, progressbar=False)
-            return time.process_time() - before
-    tunamh.sample(target, draws=500, rng=1, progressbar=False)
-    return time.process_time() - before
+    with tempfile.TemporaryDirectory(dir=folder) as cache:
+        if door == "columns by name":
+            target: Any = tunamh.LogisticRegression(tunamh.open_rows(path, memory=memory)[data.columns], y="y")
+        else:
+            kept = Path(cache) / "c.tunamh" if "cache" in door else None
+            rows = tunamh.open_rows(path, memory=memory, cache=kept)
+            target = tunamh.regression(formula(data), rows, family=tunamh.Logistic())
+        made = time.process_time()
+        posterior = tunamh.sample(target, draws=500, rng=1, progressbar=False)
+        done = time.process_time()
+    seconds = json.loads(posterior.posterior.attrs["settings"])["seconds"]
+    return {"in all": done - before, "target": made - before, "warm-up and draws, wall": seconds["warm-up and draws"]}
 
 
-def sum_of_block(block: Any) -> np.ndarray:
-    columns = np.stack([block.numbers[name] for name in COLUMNS])
-    return NarrowBlock(columns, True).sandwich(np.ones(columns.shape[1]))
+def sum_of_block(data: Data, block: Any) -> np.ndarray:
+    columns = np.stack([block.numbers[name] for name in data.numbers])
+    single = columns.dtype == np.float32
+    return NarrowBlock(columns, single).sandwich(np.ones(columns.shape[1]))
 
 
-def one_sum(rows: Any) -> float:
-    """Seconds of the processor of a pass that adds up ``X' diag(w) X``."""
-    started, total = time.process_time(), np.zeros((len(COLUMNS), len(COLUMNS)))
-    for of_block in rows.map(sum_of_block, [*COLUMNS, "y"]):
+def one_sum(data: Data, rows: Any) -> float:
+    """Seconds of the processor of a pass that adds up ``X' diag(w) X`` of the numbers."""
+    started, total = time.process_time(), np.zeros((len(data.numbers),) * 2)
+    for of_block in rows.map(partial(sum_of_block, data), [*data.columns, "y"]):
         total += of_block
     return time.process_time() - started
+
+
+def reading_alone(data: Data, rows: Any) -> float:
+    started = time.process_time()
+    for _ in rows.map(nothing, [*data.columns, "y"]):
+        pass
+    return time.process_time() - started
+
+
+def measured(data: Data, n: int, folder: Path, repeats: int) -> dict[str, Any]:
+    path, few = (folder / f"{data.write.__name__}-{k:.0e}.parquet" for k in (n, 300_000))
+    data.write(path, n)
+    data.write(few, 300_000)
+    for door in DOORS:
+        run(data, door, few, folder, "1MB")
+    reading, sums, found = [], [], {door: [] for door in DOORS}
+    for _ in range(repeats):
+        reading += [reading_alone(data, tunamh.open_rows(path, memory=MEMORY)) for _ in range(3)]
+        sums += [one_sum(data, tunamh.open_rows(path, memory=MEMORY)) for _ in range(3)]
+        for door in DOORS:
+            found[door].append(run(data, door, path, folder))
+    doors = {door: min(runs, key=lambda one: one["in all"]) for door, runs in found.items()}
+    return {"file": data.name, "reading": min(reading), "one_sum": min(sums), "doors": doors}
+
+
+DOORS = ("columns by name", "a formula", "a formula with a cache")
 
 
 def main() -> None:
@@ -68,28 +132,19 @@ def main() -> None:
     given = asked.parse_args()
     warnings.simplefilter("ignore")
     n = int(given.rows)
-    path, few = given.folder / f"rows-{n:.0e}.parquet", given.folder / "rows-few.parquet"
-    write_rows(path, n)
-    write_rows(few, 300_000)
     load_compiled_code()
-    doors = ("columns by name", "a formula", "a formula with a cache")
-    for door in doors:
-        run(door, few, given.folder, "1MB")
-    reading, sums, found = [], [], {door: [] for door in doors}
-    for _ in range(given.repeats):
-        reading += [reading_alone(tunamh.open_rows(path, memory=MEMORY)) for _ in range(3)]
-        sums += [one_sum(tunamh.open_rows(path, memory=MEMORY)) for _ in range(3)]
-        for door in doors:
-            found[door].append(run(door, path, given.folder))
-    report = {"rows": n, "reading": min(reading), "one_sum": min(sums)}
-    report["doors"] = {door: min(seconds) for door, seconds in found.items()}
-    write_json(given.out / "first_set_up.json", {**machine(), **report})
-    lines = [
-        [door, f"{1e9 * seconds / n:.0f}", f"{seconds / report['reading']:.0f}", f"{seconds / report['one_sum']:.1f}"]
-        for door, seconds in report["doors"].items()
-    ]
-    told = f"reading alone {1e9 * report['reading'] / n:.0f}, one sum {1e9 * report['one_sum'] / n:.0f} ns a row"
-    print_table(f"{n:,} rows; {told}", ["", "ns a row", "over reading alone", "over one sum"], lines)
+    files = [measured(data, n, given.folder, given.repeats) for data in FILES]
+    write_json(given.out / "first_set_up.json", {"machine": machine(), "rows": n, "files": files})
+    for found in files:
+        reading, one = found["reading"], found["one_sum"]
+        lines = []
+        for door, seconds in found["doors"].items():
+            whole = seconds["in all"]
+            over = f"{whole / reading:.0f}", f"{whole / one:.1f}"
+            lines.append([door, f"{1e9 * whole / n:.0f}", *over, f"{seconds['target'] / whole:.0%}"])
+        told = f"reading alone {1e9 * reading / n:.0f}, one sum {1e9 * one / n:.0f} ns a row"
+        columns = ["", "ns a row", "over reading alone", "over one sum", "of it for the target"]
+        print_table(f"{found['file']}, {n:,} rows; {told}", columns, lines)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ from common import RESULTS, machine, print_table, write_json
 FAMILIES = ("logistic", "poisson", "gaussian")
 SHAPES = {"2,000 x 10": (2000, 10, False), "4,000 x 5": (4000, 5, False), "200 x 100": (200, 100, False)}
 SHAPES["1,000 x 10, slopes"] = (1000, 10, True)
-COLUMNS = ["family", "groups x rows", "alarms, 1,000 rows", "alarms, all rows", "largest z", "curve, 1,000 rows", "all"]
+COLUMNS = ["family", "groups x rows of a group", "false alarms, 1,000 rows checked", "false alarms, all rows checked"]
+COLUMNS += ["largest z without a defect", "curve found, 1,000 rows checked", "curve found, all rows checked"]
 BEND, SAMPLES = 0.1, 5
 
 

@@ -8,18 +8,26 @@ from common import number
 from group_fits_data import ENTRIES
 
 COLUMNS = [
-    "",
-    "rows, groups",
-    "set-up",
-    "ms per sweep",
+    "model",
+    "rows, groups of each factor",
+    "set-up, s",
+    "milliseconds per sweep",
     "effective draws per sweep",
-    "effects: worst, median",
-    "**1,000 effective draws**",
-    "glmer",
-    "glmmTMB",
-    "NUTS",
+    "effective draws per sweep of effects: worst, median",
+    "**1,000 effective draws, s**",
+    "glmer, s",
+    "glmmTMB, s",
+    "NUTS, s",
 ]
-CHECKS = ["", "glmer: coefficients", "scales", "glmmTMB: coefficients", "scales", "NUTS: means", "standard deviations"]
+CHECKS = [
+    "model",
+    "glmer: worst coefficient, sd",
+    "glmer: scales",
+    "glmmTMB: worst coefficient, sd",
+    "glmmTMB: scales",
+    "NUTS: means, errors",
+    "NUTS: standard deviations, errors",
+]
 
 
 def best_nuts(found: dict) -> tuple[str, dict] | None:

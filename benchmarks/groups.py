@@ -204,26 +204,26 @@ def measure(name: str, given: argparse.Namespace, report: dict) -> dict:
 # ------------------------------------------------------------------------------------------------------------ tables
 
 COLUMNS = [
-    "",
-    "acceptance, groups'",
+    "model, rows x columns, groups",
+    "acceptance rates: common move, groups' moves",
     "rows per sweep",
-    "us per sweep",
-    "effective draws per second",
+    "microseconds per sweep",
+    "effective draws per second, tunamh",
     "set-up, s",
-    "NUTS",
-    "which",
-    "times NUTS",
-    "goal",
+    "effective draws per second, NUTS",
+    "best version of NUTS",
+    "tunamh / NUTS",
+    "goal, tunamh / NUTS",
 ]
 WEAK_COLUMNS = [
-    "",
-    "acceptance, groups'",
+    "data",
+    "acceptance rates: common move, groups' moves",
     "rows per sweep",
-    "us per sweep",
-    "log scale: per sweep",
-    "per second",
-    "worst: per sweep",
-    "per second",
+    "microseconds per sweep",
+    "log scale: effective draws per sweep",
+    "log scale: per second",
+    "worst parameter: effective draws per sweep",
+    "worst parameter: per second",
 ]
 
 
@@ -270,13 +270,13 @@ def weak_cells(name: str, ours: dict) -> list[str]:
 
 def long_sentence(found: dict) -> str:
     minutes, seconds = divmod(found["seconds"], 60)
+    took = f"{minutes:.0f} minutes and {seconds:.0f} seconds" if minutes else f"{seconds:.0f} seconds"
     return (
-        f"A multilevel logit has {found['rows']:,} rows, {found['groups']:,} groups and ten columns. From the arrays "
-        f"to a result with {found['min_ess']:,.0f} effective\ndraws of the worst parameter, it takes {minutes:.0f} "
-        f"minutes and {seconds:.0f} seconds of wall-clock time.\nThe set-up takes {found['setup_seconds']:.1f} of "
-        f"these seconds. (There are 4 chains of {found['draws_per_chain']:,} draws, after 1,000 of warm-up each, on "
-        "two shared cores.)\n"
-        "The time of a shorter run, made first to find the number of draws, is not counted."
+        f"A logistic regression has {found['rows']:,} rows, {found['groups']:,} groups and ten columns. "
+        f"From the arrays to a result with {found['min_ess']:,.0f} effective\ndraws of the worst parameter, "
+        f"tunamh needs {took} of wall-clock time; {found['setup_seconds']:.1f} of these seconds are set-up. "
+        f"It makes 4 chains\nof {found['draws_per_chain']:,} draws, after 1,000 sweeps of warm-up each, on two shared "
+        "cores. An earlier, shorter run found the number of draws;\nits time is not counted."
     )
 
 

@@ -256,17 +256,17 @@ def solve(make: Callable[[], Posterior]) -> dict[str, Any]:
 
 
 COLUMNS = [
-    "",
-    "Laplace: quantiles off",
-    "PSIS: k-hat",
-    "effective draws",
-    "quantiles off",
-    "rows evaluated",
-    "s",
+    "data; parameter",
+    "Laplace: error",
+    "importance sampling: k-hat",
+    "importance sampling: effective draws",
+    "importance sampling: error",
+    "importance sampling: rows evaluated",
+    "importance sampling: seconds",
     "tunamh: effective draws",
-    "quantiles off",
-    "rows evaluated",
-    "s",
+    "tunamh: error",
+    "tunamh: rows evaluated",
+    "tunamh: seconds",
 ]
 
 

@@ -194,7 +194,7 @@ def goals(report: dict) -> list[list[str]]:
     return rows
 
 
-GOAL_COLUMNS = ["", "N x d", "goal, times NUTS", "median", "all rounds", ""]
+GOAL_COLUMNS = ["family", "rows x columns", "goal, tunamh / NUTS", "median", "all rounds", "goal met or missed"]
 
 
 def print_goals(report: dict) -> None:

@@ -198,19 +198,19 @@ def compare(name: str, given: argparse.Namespace) -> dict:
 # ------------------------------------------------------------------------------------------------------------ tables
 
 COLUMNS = [
-    "",
+    "data",
     "rows x columns, groups",
-    "acceptance, groups'",
+    "acceptance rates: common move, groups' moves",
     "rows per sweep",
-    "us per sweep",
+    "microseconds per sweep",
     "set-up, s",
-    "effective draws per second",
-    "effective draws of NUTS",
-    "per second",
-    "means beyond 3 errors",
-    "largest",
-    "sds beyond 3 errors",
-    "largest",
+    "effective draws per second, tunamh",
+    "effective draws, NUTS",
+    "effective draws per second, NUTS",
+    "means that differ by more than 3 errors",
+    "largest difference of means, in errors",
+    "sds that differ by more than 3 errors",
+    "largest difference of sds, in errors",
 ]
 
 

@@ -158,17 +158,17 @@ def cells(found: dict) -> list[str]:
 
 
 COLUMNS = [
-    "",
+    "data, family",
     "rows x parameters",
     "prior sd",
-    "acceptance",
+    "acceptance rate",
     "rows per step",
-    "effective draws per second",
-    "effective draws of NUTS",
-    "per second",
-    "means apart",
-    "sds apart",
-    "once in 20",
+    "effective draws per second, tunamh",
+    "effective draws, NUTS",
+    "effective draws per second, NUTS",
+    "largest difference of means, in errors",
+    "largest difference of sds, in errors",
+    "exceeded by chance once in 20",
 ]
 
 

@@ -120,6 +120,7 @@ def measured(path: Path, draws: int) -> dict[str, Any]:
         "maps, s": maps,
         "number of maps": sum(map(len, maps.values())),
         "set-up over reading": sum(map(sum, maps.values())) / (min(read) * sum(map(len, maps.values()))),
+        "all maps over reading": sum(map(sum, maps.values())) / min(read),
         "seconds": seconds,
         "sampling, s": float(elapsed),
         "draws": 4 * draws,

@@ -24,7 +24,8 @@ from common import RESULTS, machine, write_json
 from tunamh.chains.guard import new_work
 from tunamh.chains.loop import ChainSetup, ChainState, advance
 from tunamh.chains.metropolis import ROWS, joined
-from tunamh.rows.supply import open_stream, prefetch_row
+from tunamh.compiled.vector import prefetch_row
+from tunamh.rows.supply import open_stream
 
 REPEATS = 7
 

@@ -22,7 +22,7 @@ import pandas as pd
 
 import tunamh
 from common import RESULTS, machine, print_table, write_json
-from tunamh.targets.designs.from_tables import NamedDesign
+from tunamh.targets.designs.base import NamedDesign
 
 _K, _RANDOM, _DRAWS = 20, 1_048_576, 6000
 

@@ -34,7 +34,7 @@ import pandas as pd
 import tunamh
 from common import RESULTS, machine, number, print_table, write_json
 from tunamh.formula.curves import curves_of
-from tunamh.targets.designs.from_tables import NamedDesign
+from tunamh.targets.designs.base import NamedDesign
 
 _POINTS, _FEW, _TIMES = 30, 100, 3
 _IN_R = """

@@ -18,6 +18,7 @@ import fit_checks_groups as fit_checks_of_groups
 import group_fits_data
 import group_fits_report
 import groups
+import groups_per_row
 import laplace_psis
 import living
 import models
@@ -57,7 +58,8 @@ def _title(problem: str) -> str:
 def peers(only: Sequence[str] | None = None) -> str:
     """Effective draws per second of sampling; tunamh over the best NUTS in the last column."""
     report = results("peers")
-    columns = ["", *(SAMPLERS[s].label for s in ("tunamh", "numpyro", "nutpie", "hmcecs", "pymhss")), "x best NUTS"]
+    labels = (SAMPLERS[s].label for s in ("tunamh", "numpyro", "nutpie", "hmcecs", "pymhss"))
+    columns = ["data, rows x columns", *labels, "tunamh / best NUTS"]
     rows = []
     for problem, found in sorted(report["problems"].items(), key=lambda item: item[0]):
         if only is not None and problem not in only:
@@ -87,7 +89,13 @@ def few_peers() -> str:
 
 
 def scaling() -> str:
-    columns = ["logistic", "rows per step", "rows per effective draw", "effective draws per second", "set-up, s"]
+    columns = [
+        "logistic, rows x columns",
+        "rows per step",
+        "rows per effective draw",
+        "effective draws per second",
+        "set-up, s",
+    ]
     rows = [
         [
             f"{r['rows']:,} x {r['d']}",
@@ -104,15 +112,27 @@ def scaling() -> str:
 
 def step() -> str:
     found = results("step")["results"]
-    parts = ["propose", "locate", "distance and offset", "whole step", "the same from float32"]
-    columns = ["", "rows per step", *parts]
+    parts = {
+        "propose": "draw the proposal",
+        "locate": "compute its parameters",
+        "distance and offset": "compute M and the part without rows",
+        "whole step": "whole step",
+        "the same from float32": "whole step, columns in float32",
+    }
+    columns = ["data, rows x columns", "rows per step", *parts.values()]
     return markdown(
         columns, [[_title(r["problem"]), number(r["rows per step"]), *(f"{r[p]:,.0f}" for p in parts)] for r in found]
     )
 
 
 def gather() -> str:
-    columns = ["rows", "columns", "bare gather", "TunaMH, batch 50", "TunaMH, batch 500"]
+    columns = [
+        "rows",
+        "columns",
+        "load a row, two dot products",
+        "TunaMH, 50 rows per step",
+        "TunaMH, 500 rows per step",
+    ]
     found = {(r["rows"], r["d"], r["batch"]): r for r in results("rows_per_second")["rows"]}
     sizes = sorted({key[:2] for key in found if key[1] >= 50})
     return markdown(
@@ -165,7 +185,7 @@ def point_fits() -> str:
         n_rows, d = size.split("x")
         seconds = [number(found[m]["seconds"]) if "seconds" in found[m] else "" for m in methods]
         rows.append([f"{int(float(n_rows)):,} x {d}", *seconds])
-    return markdown(["", *methods], rows)
+    return markdown(["rows x columns", *methods], rows)
 
 
 def point_fits_away() -> str:
@@ -177,7 +197,7 @@ def point_fits_away() -> str:
         n_rows, d = size.split("x")
         away = [f"{found[m]['away']:.1g}" if "away" in found[m] else "" for m in methods]
         rows.append([f"{int(float(n_rows)):,} x {d}", *away])
-    return markdown(["", *methods], rows)
+    return markdown(["rows x columns", *methods], rows)
 
 
 def fixed_cost() -> str:
@@ -197,7 +217,14 @@ def first_minute() -> str:
         compiling = sum(own for own, _ in functions.values())
         seconds = [first["import"][1], first["call"][1], compiling, found["again"]["call"][1]]
         rows.append([name, *(f"{value:.1f}" for value in seconds), str(len(functions))])
-    columns = ["CPU seconds", "import", "first call", "of it compiling", "next call", "functions compiled"]
+    columns = [
+        "CPU seconds, by model",
+        "import",
+        "first call",
+        "compiling in the first call",
+        "next call",
+        "functions compiled",
+    ]
     return f"(`benchmarks/first_minute.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
 
@@ -214,7 +241,7 @@ def effects() -> str:
         ]
         for one in report["questions"]
     ]
-    columns = ["question", "seconds", "seconds, if every draw read all rows"]
+    columns = ["question", "CPU seconds", "CPU seconds, if every draw read all rows"]
     columns += ["reported error (posterior sd)", "true error (posterior sd)"]
     told = f"{report['rows']:,} rows x {report['columns']}; the fit took {report['fit']:.1f} CPU seconds"
     return f"({told}; `benchmarks/effects.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
@@ -235,12 +262,20 @@ def gpu() -> str:
         rows.append(
             [f"{int(n_rows):,}", f"{found['gradient_ms']:g} ms", *cells, number(speed), number(speed / best, 2)]
         )
-    return markdown(["rows", "one gradient", *report["columns"], "tunamh, one core", "x the best"], rows)
+    return markdown(
+        ["rows", "time of one gradient", *report["columns"], "tunamh, one core", "tunamh / best on the GPU"], rows
+    )
 
 
 def groups_on_many_cores() -> str:
     report = results("groups_device")
-    columns = ["", "effective draws per sweep", "tunamh, 16 cores", "HMC on the H200, 128 chains", "x HMC"]
+    columns = [
+        "data",
+        "effective draws per sweep, tunamh",
+        "tunamh, 16 cores",
+        "HMC on the H200, 128 chains",
+        "tunamh / HMC",
+    ]
     rows = []
     for one in report["problems"].values():
         own, hmc = one["own"], one["hmc"]
@@ -252,36 +287,29 @@ def groups_on_many_cores() -> str:
     return where + "\n\n" + markdown(columns, rows)
 
 
+def thin_groups_per_row() -> str:
+    report = results("groups_per_row")
+    rows = [groups_per_row.cells(name, found) for name, found in report["problems"].items()]
+    columns = ["data", *groups_per_row.COLUMNS[1:]]
+    return f"(`benchmarks/groups_per_row.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
+
+
 def census() -> str:
     """Memory and set-up of the census data, categories as codes and as 0/1 columns."""
     labels = {"codes": "categories as codes", "dense": "0/1 columns, float64"}
-    columns = ["", "design, MB", "packed rows, MB", "most memory held, MB", "set-up, s", "set-up, CPU s"]
+    columns = [
+        "data as",
+        "columns, MB",
+        "packed rows, MB",
+        "largest memory of the process, MB",
+        "set-up, s",
+        "set-up, CPU s",
+    ]
     rows = []
     for design, found in results("census")["designs"].items():
         memory = [number(found[key] / 1e6) for key in ("design_bytes", "packed_bytes", "peak_bytes")]
         rows.append([labels[design], *memory, *(number(found["seconds"][part]) for part in ("all", "processor"))])
     return markdown(columns, rows)
-
-
-def old_and_new() -> str:
-    """One sentence: the whole step before and after, and how far the machine could tell them apart."""
-    report = results("old_and_new")
-
-    def ratios(part: str) -> str:
-        found = [f["ratio"] for name, f in report["figures"].items() if part in name]
-        return f"{min(found):.2f} to {max(found):.2f}"
-
-    pairs = [f[key] for name, f in report["figures"].items() if "bare" in name for key in ("least", "greatest")]
-    return (
-        f"With dense columns, a whole step takes {ratios('whole step')} times as long as in the version before "
-        f"categorical columns had their own data\nstructure (commit {report['commits']['old']}). The computation of "
-        f"the distance and the offset takes {ratios('distance and offset')} times as long,\nand the computation of "
-        f"the parameters takes {ratios('locate')} times as long.\n"
-        f"These are medians of {report['repeats']} pairs of runs on a busy machine. A part that is the same in both "
-        f"versions (loading the rows) took\n{min(pairs):.2f} to {max(pairs):.2f} times as long in single pairs "
-        f"(`benchmarks/old_and_new.py`; {report['machine']['processor']}, {report['machine']['cores']} cores, "
-        f"{report['machine']['date']})."
-    )
 
 
 def _measured_with(report: dict) -> str:
@@ -291,7 +319,14 @@ def _measured_with(report: dict) -> str:
 def model_families() -> str:
     """Every family at 1e5 rows, in the sizes that NUTS ran too."""
     report = results("models")
-    columns = ["", "parameters", "acceptance", "rows per step", "effective draws per second", "set-up, s"]
+    columns = [
+        "family",
+        "parameters",
+        "acceptance rate",
+        "rows per step",
+        "effective draws per second, tunamh",
+        "set-up, s",
+    ]
     rows = []
     for family, title in FAMILIES.items():
         sizes = report["families"].get(family, {}).get("sizes", {})
@@ -304,7 +339,8 @@ def model_families() -> str:
         less = models.times_nuts(small) if small else None
         rows.append([title, parameters, *cells[:5], f"**{cells[5]}**", "-" if less is None else number(less)])
     said = f"(`benchmarks/models.py`; {_measured_with(report)})\n\n"
-    return said + markdown([*columns, "NUTS", "times NUTS", "times NUTS at 10,000 rows"], rows)
+    columns += ["effective draws per second, NUTS", "tunamh / NUTS", "tunamh / NUTS at 10,000 rows"]
+    return said + markdown(columns, rows)
 
 
 def model_sizes() -> str:
@@ -322,7 +358,7 @@ def model_sizes() -> str:
                 ok = found.get("status") == "ok"
                 cells.append(f"{number(found['rows_per_step'])} / {number(found['ess_per_second'])}" if ok else "-")
         rows.append(cells)
-    return markdown(["", *(f"{n} x {d}" for n in ("1e4", "1e5", "1e6") for d in (5, 20, 50))], rows)
+    return markdown(["family", *(f"{n} x {d}" for n in ("1e4", "1e5", "1e6") for d in (5, 20, 50))], rows)
 
 
 def model_goals() -> str:
@@ -331,7 +367,7 @@ def model_goals() -> str:
 
 def rare_events() -> str:
     report = results("rare_events")
-    columns = ["", "acceptance", "rows per step", "effective draws per second", "set-up, s"]
+    columns = ["version", "acceptance rate", "rows per step", "effective draws per second", "set-up, s"]
     keys = ("rows_per_step", "ess_per_second", "setup_seconds")
     rows = [
         [f"{name} ({report['commits'][name]})", f"{f['acceptance']:.3f}", *(number(f[key]) for key in keys)]
@@ -344,7 +380,7 @@ def rare_events() -> str:
         "The model is a logistic regression with a flat prior, on one core "
         f"(`benchmarks/rare_events.py`;\n{_measured_with(report)}):\n\n{markdown(columns, rows)}\n\n"
         f"The next table has quantiles of the {report['parameter']}, the parameter whose posterior differs most from "
-        "Laplace's approximation:\n\n" + markdown(["", *levels], quantiles)
+        "Laplace's approximation:\n\n" + markdown(["quantile", *levels], quantiles)
     )
 
 
@@ -356,13 +392,13 @@ def fit_checks() -> str:
     ]
     wrong = [[name, f"{100 * f['found']:.0f} %"] for name, f in report["wrong"].items()]
     return (
-        f"The table shows the number of false alarms. The data sets have {report['rows']} rows and are simulated from "
+        f"The table shows the number of false alarms. Each data set has {report['rows']} rows and is simulated from "
         "the model that is checked,\nwith known parameters "
         f"(`benchmarks/fit_checks.py`; {_measured_with(report)}):\n\n"
-        + markdown(["family", "data sets in which anything looks wrong", "single checks with p < 0.05"], right)
+        + markdown(["family", "data sets with a false alarm", "single checks with a p-value below 0.05"], right)
         + "\n\nThe next table shows how often the checks found a defect. "
         + f"Each data set has {report['rows']} rows:\n\n"
-        + markdown(["defect", "found"], wrong)
+        + markdown(["defect", "data sets in which the checks found it"], wrong)
     )
 
 
@@ -377,15 +413,19 @@ def whole_census() -> str:
     """What trajectories take for all parameters of the census."""
     report = results("census_posterior")
     f, e = report["figures"], report["figures"]["entries"]
-    return (
-        f"The data have {f['rows']:,} rows. The model has {f['parameters']} parameters; {f['wide']} of them have a "
-        f"posterior standard deviation above 1. In {number(f['seconds'])} s on {report['machine']['cores']} cores, "
-        f"set-up included, tunamh makes {number(f['ess'])} effective draws of the worst parameter ({f['draws']:,} "
-        f"draws; a draw takes {number(f['leapfrog_steps'])} steps of a trajectory and one pass; R-hat is at most "
-        f"{f['rhat']:.3f}). The columns of the levels have {e['given']:,} non-zero entries. tunamh multiplies these "
-        f"columns by an invertible matrix of integers: then they have {e['short']:,} non-zero entries, and "
-        f"{e['empty_columns']} columns are zero (`benchmarks/census_posterior.py`; {_measured_with(report)})."
+    said = (
+        f"The data have {f['rows']:,} rows, and the model has {f['parameters']} parameters; {f['wide']} of them have a "
+        f"posterior standard\ndeviation above 1. In {number(f['seconds'])} s on {report['machine']['cores']} cores, "
+        f"set-up included, tunamh makes {f['draws']:,} draws. They have {number(f['ess'])} effective draws\nof the "
+        f"worst parameter, and R-hat is at most {f['rhat']:.3f}. On average, a draw takes "
+        f"{number(f['leapfrog_steps'])} steps of a trajectory and one pass over all\nrows."
     )
+    entries = (
+        "tunamh also makes the columns of the levels shorter: it multiplies them by an invertible matrix of integers "
+        f"([specification\nof trajectories](spec-trajectories.md)). Before, these columns have {e['given']:,} non-zero "
+        f"entries; afterwards they have {e['short']:,}."
+    )
+    return f"{said} {entries}\n(`benchmarks/census_posterior.py`; {_measured_with(report)})"
 
 
 def levels() -> str:
@@ -448,29 +488,30 @@ def laplace_and_psis() -> str:
 _NO_PASSES = "The time of the passes is not included."
 
 
+_MAPS = "expanding", "gather"
+
+
 def rows_from_disk() -> str:
     """Time, rows and memory as the number of rows on disk grows; steps from a pool and in memory."""
     report = results("rows_from_disk")
-    columns = ["rows", "file", "reading alone", "a map for the mode", "bounds of all rows", "gathering and checking"]
-    columns += ["maps", "mean map / reading", "in all", "sampling", "effective draws", "rows gathered", "peak memory"]
+    columns = ["rows", "file", "reading alone", "first look", "search for the mode", "search with bounds", "gathering"]
+    columns += ["all passes / reading", "whole run", "sampling", "effective draws", "rows gathered", "peak memory"]
     rows = []
     for found in report["sizes"]:
         maps = found["maps, s"]
         mode = maps["looking for the mode"]
-        bounds, gathering = (
-            next(times[0] for stage, times in maps.items() if stage.startswith(begins))
-            for begins in ("expanding", "gather")
-        )
+        begun = {begins: [times[0] for stage, times in maps.items() if stage.startswith(begins)] for begins in _MAPS}
+        bounds, gathering = begun["expanding"] or mode[-1:], begun["gather"]
         rows.append(
             [
                 f"{found['rows']:,}",
                 f"{found['megabytes']:,.0f} MB",
                 f"{found['reading alone, s']:.2g} s",
-                f"{sorted(mode)[len(mode) // 2]:.2g} s",
-                f"{bounds:.3g} s",
-                f"{gathering:.3g} s",
-                f"{found['number of maps']}",
-                f"{found['set-up over reading']:.1f}",
+                f"{maps['looking at all rows'][0]:.2g} s",
+                f"{mode[0]:.2g} s",
+                f"{bounds[0]:.3g} s",
+                f"{gathering[0]:.3g} s",
+                f"{found['all maps over reading']:.0f}",
                 f"{found['seconds']:.0f} s",
                 f"{found['sampling, s']:.2g} s",
                 f"{found['effective draws']:,.0f}",
@@ -485,18 +526,37 @@ def rows_from_disk() -> str:
     )
     told = (
         f"The data have ten float32 columns. The setting is `memory={report['memory']!r}`, and the process may have no "
-        f"more than {report['limit'] / 2**30:.0f} GiB of data. Times of maps are CPU time "
+        f"more than {report['limit'] / 2**30:.0f} GiB of data. Times of passes are CPU time "
         f"(`benchmarks/rows_from_disk.py`; {_measured_with(report)}; shared machine, load {report['load']:.0f} at the "
         f"start):"
     )
     return f"{told}\n\n{markdown(columns, rows)}\n\nA step that uses gathered rows takes {steps}. {_NO_PASSES}"
 
 
+def first_set_up() -> str:
+    """A first set-up and a short run beside reading alone."""
+    report = results("first_set_up")
+    n, rows = report["rows"], []
+    for found in report["files"]:
+        for door, seconds in found["doors"].items():
+            whole = seconds["in all"]
+            over = f"{whole / found['reading']:.0f}", f"{whole / found['one_sum']:.0f}"
+            rows.append([found["file"], door, f"{1e9 * found['reading'] / n:.0f}", f"{1e9 * whole / n:.0f}", *over])
+    columns = ["file", "rows are given by", "reading alone, ns per row", "set-up and short run, ns per row"]
+    columns += ["/ reading", "/ one sum"]
+    told = (
+        f"A first set-up and a short run of {n:,} rows, CPU time (`benchmarks/first_set_up.py`; "
+        f"{_measured_with(report)}; machine with other work). One sum is a pass that reads the columns and adds up "
+        "`X' diag(w) X`:"
+    )
+    return f"{told}\n\n{markdown(columns, rows)}"
+
+
 def flights() -> str:
     report = results("flights")
     runs = report["runs"]
     said = {"held": "rows read into memory", "gathered": "rows gathered from the file", "arrays": "rows in arrays"}
-    columns = ["", *(said[name] for name in runs)]
+    columns = ["parameter", *(said[name] for name in runs)]
     rows = [
         [name, *(f"{run['mean'][j]:.4f} ({run['sd'][j]:.4f})" for run in runs.values())]
         for j, name in enumerate(runs["held"]["names"])
@@ -526,7 +586,7 @@ def flights_from_new_york() -> str:
     ]
     rows.append(["effective draws", *(f"{run['effective draws']:,.0f}" for run in (ours, theirs)), "", ""])
     rows.append(["seconds of sampling", f"{ours['sampling']:.2g}", f"{theirs['seconds']:.0f}", "", ""])
-    columns = ["", "tunamh, rows gathered", "NUTS, all rows", "z of the means", "z of the standard deviations"]
+    columns = ["parameter", "tunamh, rows gathered", "NUTS, all rows", "z of the means", "z of the standard deviations"]
     told = (
         f"{report['rows']:,} rows: mean and standard deviation, and differences in units of the Monte Carlo error "
         f"(`benchmarks/flights.py --new-york`; {_measured_with(report)}, shared with other work):"
@@ -538,14 +598,14 @@ def comparison_costs() -> str:
     """Seconds of the process for each question, and the standard errors that they buy."""
     report = results("evidence_cost")
     columns = [
-        "",
+        "model, rows x columns",
         "fit",
-        "loo",
-        "compare",
-        "evidence",
-        "se of loo by subsampling",
-        "of a plain mean",
-        "se of the evidence",
+        "`loo`",
+        "`compare`",
+        "`evidence`",
+        "standard error of `loo` by subsampling",
+        "standard error of a plain mean of 1,000 rows",
+        "standard error of the evidence",
     ]
     rows = []
     for one in report["rows"]:
@@ -559,7 +619,8 @@ def comparison_costs() -> str:
 
 def evidence_by_importance() -> str:
     report = results("evidence_importance")
-    columns = ["2,000 rows x 6", "log evidence", "importance sampling on all rows", "z", "acceptance"]
+    columns = ["model (2,000 rows, 6 columns)", "log evidence ± standard error", "the same by importance sampling"]
+    columns += ["z score of the difference", "acceptance rate"]
     rows = [
         [
             one["model"],
@@ -576,8 +637,8 @@ def evidence_by_importance() -> str:
 def _coverage(script: str, seeds: int) -> str:
     """How large the errors of the evidence are beside the errors that it states."""
     report = results(f"{script}_coverage")
-    columns = [f"{seeds} seeds, compared with quadrature", "reported standard error"]
-    columns += ["sd of the errors / reported standard error", "errors within 2 standard errors", "acceptance"]
+    columns = [f"model ({seeds} seeds)", "reported standard error"]
+    columns += ["sd of the errors / reported standard error", "errors within 2 standard errors", "acceptance rate"]
     rows = [
         [
             one["model"],
@@ -593,7 +654,7 @@ def _coverage(script: str, seeds: int) -> str:
 
 def evidence_of_scales_cost() -> str:
     report = results("evidence_of_scales_cost")
-    columns = ["", "model", "fit", "evidence", "standard error of the evidence", "rows that a proposal reads"]
+    columns = ["data", "model", "fit", "evidence", "standard error of the evidence", "rows that a proposal reads"]
     rows = [
         [
             one["data"],
@@ -612,7 +673,7 @@ def evidence_of_scales_cost() -> str:
 def true_model_first() -> str:
     report = results("evidence_choice")
     columns = ["true model (40 data sets of 1,500 rows)", "the true model is first in the table"]
-    columns += ["the wrong model is called better"]
+    columns += ["the lines below the table call the wrong model better"]
     rows = [[one["true"], f"{one['first']:.0%}", f"{one['wrong_and_clear']:.0%}"] for one in report["rows"]]
     return f"(`benchmarks/evidence.py`; {_measured_with(report)})\n\n" + markdown(columns, rows)
 
@@ -623,7 +684,7 @@ def living_data() -> str:
         results("living"),
         {name: results(name) for name in ("living_drift", "living_drift_today", "living_still")},
     )
-    table = markdown(["", "one new file", "all files, without a cache"], living.shown(report))
+    table = markdown(["measured", "a run with one new file", "a run without a cache"], living.shown(report))
     about = (
         f"`benchmarks/living.py` ({report['processor']}, {report['date']}; shared machine): there are "
         f"{report['days']} files of {report['rows']:,} rows and ten columns,\none file for each day, with coefficients "
@@ -631,23 +692,30 @@ def living_data() -> str:
     )
     whole = (
         f"The cache takes {report['cache_bytes'] / 1e6:,.0f} MB; the files take {report['data_bytes'] / 1e6:,.0f} MB. "
-        'The next table shows sequences of nightly runs.\n"A row was read": how often on average; this includes the '
-        "rows that the chains read.\nThe rows per step are the mean over all nights. On some days we also fitted all "
-        "rows without a cache. A z score is the\ndifference between the two means, or standard deviations, of a "
-        "coefficient, in Monte Carlo standard errors. The last columns have\nthe largest absolute z score, and the "
-        "p-value of a chi-squared test of all z scores."
+        "The next table shows four sequences of nightly runs.\n"
+        '"Reads of a row" is the mean number of times that a row was read, for the cache or by the chains.\n'
+        "On some days we also fitted all rows without a cache. A z score is the difference between the two\n"
+        "means, or the two standard deviations, of a coefficient, in Monte Carlo standard errors. The last\n"
+        "column has the p-value of a chi-squared test that all z scores are standard normal."
     )
-    columns = ["days", "the posterior mean moves", "centre kept", "moved", "a row was read", "rows per step"]
-    columns += ["z scores", "largest", "p of chi-squared"]
+    columns = [
+        "days x rows of a day",
+        "the posterior mean moves",
+        "centre kept",
+        "centre moved",
+        "reads of a row",
+        "rows per step",
+    ]
+    columns += ["number of z scores", "largest absolute z score", "p-value"]
     years = [("drift", report), *(("drift", others[name]) for name in ("living_drift", "living_drift_today"))]
     years += [("no drift", others["living_still"])]
     rows = [
         [
             f"{one['days']} x {one['rows']:,} rows, {name}",
             f"{one['daily_move']:.2g} sd a day",
-            f"{one['kept']} nights",
-            f"{one['moves']} times",
-            f"{one['read_per_row']:.1f} times",
+            f"in {one['kept']} nights",
+            f"in {one['moves']} nights",
+            f"{one['read_per_row']:.1f}",
             f"{one['mean_rows_per_step']:.2g}",
             f"{one['z_numbers']} ({one['z_days']} {'day' if one['z_days'] == 1 else 'days'})",
             f"{one['z_largest']:.1f}",
@@ -663,7 +731,7 @@ def questions_from_files() -> str:
     report = results("questions_from_files")
     rows = [[one["question"], f"{one['seconds']:,.0f}", f"{one['MiB']:,.0f}"] for one in report["questions"]]
     told = f'{report["rows"]:,} rows in a Parquet file of {report["bytes"] / 1e9:.1f} GB, `memory="200MB"`'
-    columns = ["", "CPU seconds", "largest memory so far, MiB"]
+    columns = ["step", "CPU seconds", "largest memory from the start to this step, MiB"]
     return (
         f"({told}; `benchmarks/questions_from_files.py`; {_measured_with(report)})\n\n{markdown(columns, rows)}\n\n"
         f"If every draw read all rows, the comparison would take {report['per_draw'] / 3600:,.1f} CPU hours."
@@ -672,7 +740,7 @@ def questions_from_files() -> str:
 
 def dose_response() -> str:
     report = results("dose_response")
-    columns = ["", "rows", "set-up, s", "rows per draw", "accepted", "effective draws per second"]
+    columns = ["sampler", "rows", "set-up, s", "rows per draw", "acceptance rate", "effective draws per second"]
     rows = [
         ["tunamh", f"{r['rows']:,}", *map(number, (r["set-up"], r["rows per draw"], r["accepted"], r["rate"]))]
         for r in report["tunamh"]
@@ -699,7 +767,7 @@ def times_to_event() -> str:
         ]
         for name, case in report["cases"].items()
     ]
-    columns = ["columns", "rows after the split", "set-up", "rows per draw", "effective draws per second"]
+    columns = ["columns of the model", "rows after the split", "set-up", "rows per draw", "effective draws per second"]
     about = f"`benchmarks/survival.py`, one core ({_measured_with(report)}), {report['rows']:,} simulated customers:"
     return f"{about}\n\n{markdown(columns, rows)}"
 
@@ -715,7 +783,8 @@ def smooth_curves() -> str:
         rates = [f"{n / seconds:,.0f}" for n in least] + [""] * (3 - len(least))
         costs = [f"{one['cpu seconds, all']:.1f}", f"{one['rows per step']:.0f}", f"{one['accepted']:.2f}"]
         rows.append([name, *costs, *rates])
-    columns = ["", "CPU seconds, all", "rows per step", "accepted", "coefficients", "curves", "log scales"]
+    columns = ["model", "CPU seconds of the whole run", "rows per step", "acceptance rate"]
+    columns += ["effective draws per CPU second: coefficients", "curves", "log scales"]
     return f"(`benchmarks/smooths.py`; {_measured_with(report)})\n\n{markdown(columns, rows)}"
 
 
@@ -738,7 +807,7 @@ def smooth_columns() -> str:
     }
     rows = [[told, *(_short(one[what]) for one in forms)] for what, told in named.items()]
     about = f"(`benchmarks/smooth_columns.py`, one core; {_measured_with(report)})"
-    return f"{about}\n\n{markdown(['', 'one number for each curve', 'all columns'], rows)}"
+    return f"{about}\n\n{markdown(['measured', 'one number for each curve', 'all columns'], rows)}"
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -769,6 +838,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "fixed-cost": fixed_cost,
     "gpu": gpu,
     "groups-device": groups_on_many_cores,
+    "groups-per-row": thin_groups_per_row,
     "first-minute": first_minute,
     "comparison-costs": comparison_costs,
     "evidence-importance": evidence_by_importance,
@@ -778,11 +848,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "true-model-first": true_model_first,
     "laplace-psis": laplace_and_psis,
     "census": census,
-    "old-and-new": old_and_new,
     "peers": peers,
     "few-peers": few_peers,
     "scaling": scaling,
     "rows-from-disk": rows_from_disk,
+    "first-set-up": first_set_up,
     "flights": flights,
     "flights-from-new-york": flights_from_new_york,
     "step": step,

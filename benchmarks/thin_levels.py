@@ -151,7 +151,15 @@ def picture(name: str, draws: np.ndarray, centre: float, sd: float) -> None:
     plt.close(figure)
 
 
-COLUMNS = ["", "rows, jointly", "by groups", "ess/s, jointly", "by groups", "Laplace 2.5, 50, 97.5 %", "exact"]
+COLUMNS = [
+    "data",
+    "rows per joint step",
+    "rows per sweep",
+    "effective draws per second, joint steps",
+    "effective draws per second, sweeps",
+    "2.5, 50, 97.5 % quantiles, Laplace",
+    "2.5, 50, 97.5 % quantiles, exact",
+]
 
 
 def cells(name: str, found: dict[str, Any]) -> list[str]:

@@ -41,6 +41,7 @@ autodoc_typehints = "none"
 autoclass_content = "class"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True  # attributes that are properties, too, are then described once
 
 
 def setup(app):

@@ -66,7 +66,8 @@ def walk(result: dict[str, Any]) -> list[Verdict]:
             paper="no number",
             ours=f"total variation, exact: {listed(at_200)}; TunaMH {tuna['tv']['200']:.0e}",
             holds=min(at_200.values()) > 0.1,
-            why="AustereMH drifts up, MHminibatch (delta read as its Berry-Esseen bound) down.",
+            why="The chain of AustereMH goes up too often, and that of MHminibatch goes down too often. We read "
+            "delta of MHminibatch as its Berry-Esseen bound.",
         ),
         judge(
             where="Fig. 1b",
@@ -74,11 +75,12 @@ def walk(result: dict[str, Any]) -> list[Verdict]:
             paper="no number",
             ours="; ".join(f"{n} {number(m['tv']['200'])} to {number(m['tv']['5000'])}" for n, m in inexact.items()),
             holds=growing and max(tuna["tv"].values()) < 1e-6,
-            why="The law is geometric: a ratio of 1.014 or 0.987 between neighbours adds up over K states.",
+            why="The stationary distribution is geometric. Its ratio between neighbours is 1.014 or 0.987 instead "
+            "of 1. Over K states this error is multiplied K times.",
         ),
         judge(
             where="Sec. 2.1",
-            claim="TunaMH does it with an even smaller average batch.",
+            claim="TunaMH is exact with an even smaller average batch.",
             paper="no number",
             ours=listed({name: method["rows_per_move"] for name, method in methods.items()}) + " rows per move",
             holds=tuna["rows_per_move"] < min(m["rows_per_move"] for m in inexact.values()),
@@ -89,9 +91,10 @@ def walk(result: dict[str, Any]) -> list[Verdict]:
             paper="m = 30",
             ours=f"total variation at K = 200 with batches like those of the original papers: {listed(advised, 2)}",
             holds=min(advised.values()) > 0.1,
-            unless="epsilon and delta do, m = 30 does not: AustereMH's paper advises about 500 rows, MHminibatch's "
-            "own runs have 50 to 500. With such batches the bias at K = 200 nearly vanishes. The theorem stands (a "
-            "larger K brings it back); the size of the effect is owed to m.",
+            unless="This is true of epsilon and delta, but not of m = 30. The paper of AustereMH advises about "
+            "500 rows, and the runs of the paper of MHminibatch have 50 to 500. With such batches the "
+            "error at K = 200 nearly vanishes. The theorem is right: with a larger K the error comes back. "
+            "But its size at K = 200 is due to m.",
         ),
     ]
 
@@ -108,7 +111,7 @@ def acceptance_curve(result: dict[str, Any]) -> Verdict:
         f"{number(curve['TunaMH, chi = 0.1']['closed_form'][-1])} (chi 0.1) to "
         f"{number(curve['TunaMH, chi = 10']['closed_form'][-1])} (chi 10); runs within {apart:.2f} of closed forms",
         holds=curve["TFMH"]["closed_form"][-1] < 1e-6 and apart < noise,
-        why="The caption says SMH; the text, and the figure, mean TFMH without control variates.",
+        why="The caption says SMH. The text and the figure mean TFMH without control variates.",
     )
 
 
@@ -126,9 +129,9 @@ def theory(result: dict[str, Any]) -> list[Verdict]:
             paper=f"chi = 1: {gaps['paper'][at_one]:.3f}",
             ours=f"smallest ratio found at chi = 1: {least[at_one]:.3f}; sharper bound {gaps['sharper'][at_one]:.3f}",
             holds=kept and sharper,
-            why="Holds with much room: 1 - sqrt(1 - exp(-1/(4 chi))) (docs/spec.md, theorem C) is proved and close "
-            "to what the worst case attains, so the chi for a wanted ratio is 13 to 15 times smaller than the "
-            "paper's.",
+            why="The true ratios are much larger than the paper's bound. A sharper bound is proved: 1 - sqrt(1 - "
+            "exp(-1/(4 chi))) (docs/spec.md, theorem C). It is close to the worst case. So the chi for a "
+            "wanted ratio is 13 to 15 times smaller than the paper's.",
         ),
         judge(
             where="Cor. 1",
@@ -136,7 +139,8 @@ def theory(result: dict[str, Any]) -> list[Verdict]:
             paper="0, -0.5",
             ours=f"slopes: Taylor order 1 {slopes['1']:+.2f}, order 2 {slopes['2']:+.2f}, none {slopes['0']:+.2f}",
             holds=abs(slopes["1"]) < 0.1 and abs(slopes["2"] + 0.5) < 0.12 and abs(slopes["0"] - 0.5) < 0.1,
-            why="For C M. It is a lower bound's scaling only for h >= 1: for h < 1 the term C²M² wins, N^(1-h).",
+            why="This is the growth of C M. The lower bound of the batch size grows like C M only for h >= 1. For "
+            "h < 1 its term C²M² is larger, which gives N^(1-h).",
         ),
         judge(
             where="App.",
@@ -144,8 +148,8 @@ def theory(result: dict[str, Any]) -> list[Verdict]:
             paper=f"C M = {reach:g}: {papers:.2g}",
             ours=f"minimiser of the paper's own objective at C M = {reach:g}: {best:.3g}",
             holds=near(best, papers, 0.3),
-            unless="The stationarity equation is right, its solution is not: it drops terms that dominate for small "
-            "chi. The minimiser tends to 2.25 for large C M.",
+            unless="The equation of the minimum is right, but its solution is not: it leaves out terms that are "
+            "the largest ones for small chi. The minimiser tends to 2.25 for large C M.",
         ),
     ]
 

@@ -9,10 +9,11 @@ from . import settings
 from .claims import Verdict, judge, listed, number
 
 STATIONARITY = (
-    "At stationarity, without tempering or control variates, the noise of a minibatch takes back what its size saves "
-    "(docs/spec.md, 5e: a move as long as MH's needs about 0.8 N rows). MH here keeps the energy of its state and "
-    "reads its rows in order; the paper's MH evaluates both states anew at every step, and its chains without MAP "
-    "seem to have been on their way to the mode still (docs/spec.md, errata 15 and 16)."
+    "In equilibrium, without tempering or control variates, a small batch saves time, but its noise requires "
+    "smaller steps. Both effects cancel: for moves as long as those of MH, a batch must have about 0.8 N rows "
+    "(docs/spec.md, section 5e). Our MH keeps the energy of its state and reads its rows in order. The paper's MH "
+    "computes the energies of both states in every step. Its chains without MAP had probably not reached the mode "
+    "(docs/spec.md, errata 15 and 16)."
 )
 
 
@@ -56,7 +57,7 @@ def efficiency(result: dict[str, Any]) -> list[Verdict]:
             paper="largest ESS/s",
             ours=text_tuned,
             holds=set(first_tuned) == {"TunaMH"},
-            unless="As above.",
+            unless="For the same reason as above.",
         ),
         judge(
             where="Fig. 2c",
@@ -64,7 +65,7 @@ def efficiency(result: dict[str, Any]) -> list[Verdict]:
             paper="largest ESS/s",
             ours=text_map,
             holds=set(first_map) == {"TunaMH-MAP"},
-            unless="As for figure 2a. Where SMH as published reads all rows (see 2d) it equals MH.",
+            unless="As for figure 2a. If SMH as published reads all rows (see figure 2d), it is MH.",
         ),
         judge(
             where="Fig. 2c, steps tuned",
@@ -72,9 +73,10 @@ def efficiency(result: dict[str, Any]) -> list[Verdict]:
             paper="largest ESS/s",
             ours=text_map_tuned,
             holds=set(first_map_tuned) == {"TunaMH"},
-            unless="FlyMC-MAP's published step is far too long for its own bright rows: tuned, it is among the "
-            f"fastest. Not in the paper: SMH-2 with sharp bounds reaches {listed(sharp)}; tunamh.sample(target), "
-            f"nothing chosen, {listed(alone)}.",
+            unless="The published step size of FlyMC-MAP is far too long for its own bright rows. With a tuned "
+            "step size, it is among the fastest. Not in the paper: SMH-2 with sharp bounds makes "
+            f"{listed(sharp)}, and tunamh.sample(target) without any settings {listed(alone)} effective "
+            "draws per second.",
         ),
     ]
 
@@ -96,9 +98,9 @@ def batches(result: dict[str, Any]) -> list[Verdict]:
             ours=f"{ratio:.1f} at N = {int(N):,} ({number(at['FlyMC']['bright'])} bright rows, "
             f"{number(at['TunaMH']['batch'])})",
             holds=abs(ratio - 35) < 7 if int(N) == 100_000 else None,
-            unless="At stationarity a tenth of all rows is bright. 35 fits an average over a burn-in in which all "
-            "rows are bright, and the released scripts' habit of dividing sums over burn-in and samples by samples "
-            "alone.",
+            unless="In equilibrium a tenth of all rows is bright. The paper's 35 can be explained by two things. "
+            "First, all rows are bright at the start. Second, the released scripts divide sums over "
+            "warm-up and samples by the number of samples alone.",
         ),
         judge(
             where="Fig. 2b",
@@ -131,8 +133,9 @@ def batches_with_map(result: dict[str, Any]) -> list[Verdict]:
             ours=f"times TFMH's batch: {listed(smh, 2)}; with sharp bounds at N = {int(N):,}: SMH-1 "
             f"{number(tuned['SMH-1, sharp']['batch'])}, SMH-2 {number(tuned['SMH-2, sharp']['batch'])} rows",
             holds=min(smh.values()) > 10,
-            why="True of the published l1 bounds, with which SMH reads all rows at the smaller N; not of control "
-            "variates as such: with bounds in the posterior's metric the batches stay at a few hundred rows or less.",
+            why="This is true of the published l1 bounds, with which SMH reads all rows at the smaller N. It is "
+            "not true of control variates in general: with bounds in the metric of the posterior precision, "
+            "the batches have a few hundred rows or less.",
         ),
         judge(
             where="Fig. 2d",
@@ -142,7 +145,8 @@ def batches_with_map(result: dict[str, Any]) -> list[Verdict]:
             f"{number(at['FlyMC-MAP']['bright'])}; evaluated {number(at['FlyMC']['batch'])} to "
             f"{number(at['FlyMC-MAP']['batch'])}",
             holds=darker,
-            why="What is left is the sweep, which proposes a hundredth of the dark rows at every step.",
+            why="The remaining evaluations come from the part of the step in which dark rows may become bright: "
+            "it looks at a hundredth of the dark rows.",
         ),
     ]
 
@@ -163,8 +167,9 @@ def published_settings(result: dict[str, Any]) -> list[Verdict]:
             paper="0.25",
             ours=f"beyond 0.05 of it at stationarity: {listed(off, 2) or 'none'}",
             holds=not off,
-            unless="Acceptance at stationarity cannot depend on the start, yet the tables have other steps for "
-            "TunaMH with MAP than without: they were tuned on chains that had not arrived.",
+            unless="The acceptance rate in equilibrium cannot depend on the start. But the tables have different "
+            "step sizes for TunaMH with MAP and without MAP. So some were tuned on chains that had not "
+            "reached the posterior.",
         ),
         judge(
             where="Sec. 5",
@@ -172,7 +177,7 @@ def published_settings(result: dict[str, Any]) -> list[Verdict]:
             paper="< 1",
             ours=listed(terms),
             holds=max(terms.values()) < 1,
-            unless="The published chi and steps exceed it at every N.",
+            unless="With the published chi and step sizes it is above 1 at every N.",
         ),
     ]
 
@@ -193,7 +198,8 @@ def more_states(walk: dict[str, Any]) -> list[Verdict]:
             ours=f"exact total variation, inexact: at least {number(least)}; TunaMH at most "
             f"{max(tv['TunaMH'].values()):.0e}; runs at K = 500: {listed(run, 2)}",
             holds=least > 0.4 and max(tv["TunaMH"].values()) < 1e-6,
-            why="Runs carry noise: MH's relaxation takes 10^5 steps at K = 500 and 10^7 at 5000.",
+            why="The runs have Monte Carlo noise: MH forgets its start after about 10^5 steps at K = 500 and 10^7 "
+            "steps at K = 5000.",
         )
     ]
 
@@ -211,8 +217,9 @@ def low_dimension(low: dict[str, Any]) -> list[Verdict]:
             paper="ESS/s TFMH 0.02, FlyMC 0.75, TunaMH 1.7",
             ours=at + listed(without),
             holds=speed["TunaMH"] > 1.5 * max(speed["FlyMC"], speed["TFMH"]),
-            unless="Every chain starts in the posterior here. At N = 100,000 TunaMH is about as fast as the paper "
-            "has it; FlyMC and TFMH, whose chains may have been on their way to the mode there, are faster.",
+            unless="Here every chain starts from a draw of the posterior. At N = 100,000 TunaMH is about as fast "
+            "as in the paper. FlyMC and TFMH are faster; in the paper their chains had perhaps not reached "
+            "the mode.",
         ),
         judge(
             where="App., d = 10",
@@ -221,9 +228,9 @@ def low_dimension(low: dict[str, Any]) -> list[Verdict]:
             ours=at + listed(with_map) + "; not in the paper: " + listed(extra),
             holds=speed["SMH-1"] < speed["TunaMH"] < speed["SMH-2"]
             and 0.5 < speed["TunaMH"] / max(speed["FlyMC-MAP"], 1e-9) < 2,
-            unless="SMH-2 leads here as there. TunaMH-MAP differs from TunaMH in its start only, which cannot make a "
-            "chain in the posterior 400 times faster (1.7 and 730 in the paper): 730 would be the count of a chain "
-            "that has not left the mode.",
+            unless="SMH-2 is the fastest in the paper, too. TunaMH-MAP differs from TunaMH only in its start. In "
+            "equilibrium the start cannot make a chain 400 times faster (1.7 and 730 in the paper). So 730 "
+            "is probably the figure of a chain that has not left the mode.",
         ),
     ]
 
@@ -239,7 +246,8 @@ def austere(result: dict[str, Any]) -> Verdict:
         ours=f"distance of the mean draw to the truth: {listed(errors)}; of the mode: {number(result['mode_error'])}; "
         f"variance of the draws over the posterior's: {listed(widths, 2)}",
         holds=errors["AustereMH"] > 4 * errors["MH"] if whole else None,
-        unless="0.149 is no mean square (that would be 0.0002) but the Euclidean distance, nearly all of it the "
-        "data's own error. AustereMH's mean is as good as the others'; a chain stopped on its way would give 1.19. "
-        "Its inexactness shows in the width of its law.",
+        unless="0.149 is not a mean square (that would be 0.0002). It is the Euclidean distance, and nearly all "
+        "of it is the error of the posterior mean itself. AustereMH's mean is as good as those of the "
+        "other methods. A chain that has not reached the posterior would give 1.19. The inexactness of "
+        "AustereMH shows in the variance of its draws.",
     )

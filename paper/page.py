@@ -10,7 +10,7 @@ from typing import Any
 from .claims import AGREES, DIFFERS, Verdict, judges
 from .figures import drawers, save
 from .run import EXPERIMENTS, load
-from .story import NOTES, story
+from .story import NOTES, WORDS, story
 from .tables import TABLES, Table
 
 STYLE = """
@@ -66,7 +66,7 @@ def document(results: dict[str, Any], verdicts: dict[str, list[Verdict]], sectio
     quick = any(entry["budget"] == "quick" for entry in results.values())
     notes = []
     if quick:
-        notes.append("Quick run: everything is run, but too briefly for the timed comparisons to mean much.")
+        notes.append("This was a quick run: it is too short for reliable comparisons of times.")
     if missing:
         notes.append(f"Not run yet: {', '.join(missing)}.")
     table = verdict_table(every, anchors=anchors) if every else ""
@@ -74,15 +74,16 @@ def document(results: dict[str, Any], verdicts: dict[str, list[Verdict]], sectio
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>The paper's experiments, reproduced</title><style>{STYLE}</style></head><body>
 <h1>Asymptotically Optimal Exact Minibatch Metropolis-Hastings: the experiments, reproduced</h1>
-<p>Every figure and table of Zhang, Cooper and De Sa (NeurIPS 2020), rerun by <code>tunamh reproduce</code>. All methods
-run in the same compiled loop, one chain on one core, with equal care: MH keeps the energy of its state, FlyMC the gaps
-of its bright rows. {escape(circumstances(results))}</p>
+<p>This page has every figure and table of the paper by Zhang, Cooper and De Sa (NeurIPS 2020), computed again by
+<code>make reproduce</code>. All methods run in the same compiled loop, one chain on one core. Each method keeps what it
+can use again: for example, MH keeps the energy of its state. {escape(circumstances(results))}</p>
 {"".join(f'<p class="note">{escape(note)}</p>' for note in notes)}
-<h2>What of the story holds</h2>{"".join(f"<p>{escape(part)}</p>" for part in story(results))}
+<h2>Words</h2>{html_table(["word", "meaning"], [[escape(word), escape(told)] for word, told in WORDS.items()])}
+<h2>What of the paper holds</h2>{"".join(f"<p>{escape(part)}</p>" for part in story(results))}
 <h2>Verdicts: {counts}</h2>{table}
 {"".join(sections)}
-<p><small>Every setting, with its source or our choice where the paper is silent, is a named constant in
-<code>tunamh/experiments/settings.py</code>.</small></p>
+<p><small>Every setting is a named constant in <code>paper/settings.py</code>, with its source in the paper or
+with our own choice.</small></p>
 </body></html>
 """
 
@@ -111,7 +112,12 @@ def verdict_table(verdicts: list[Verdict], *, anchors: list[str] | None = None) 
         where = escape(v.where) if anchors is None else f'<a href="#{anchors[k]}">{escape(v.where)}</a>'
         last = [escape(v.why)] if anchors is None else []
         rows.append([where, escape(v.claim), escape(v.paper), escape(v.ours), outcome, *last])
-    return html_table(["where", "the paper's claim", "paper", "ours", "verdict", "why"][: len(rows[0])], rows)
+    return html_table(
+        ["place in the paper", "the paper's claim", "the paper's number", "our numbers", "verdict", "why"][
+            : len(rows[0])
+        ],
+        rows,
+    )
 
 
 def html_table(header: list[str], rows: list[list[str]], caption: str = "", style: str = "") -> str:

@@ -19,8 +19,16 @@ def percent(share: float | None) -> str:
 
 
 def regression(caption: str, methods: dict[str, Any]) -> Table:
-    header = ["method", "step", "acceptance", "rows per step", "bright", "all rows", "µs per step"]
-    header += ["ESS/s, ArviZ", "ESS/s, by jumps"]
+    header = [
+        "method",
+        "step size",
+        "acceptance rate",
+        "rows per step",
+        "bright rows",
+        "share of steps on all rows",
+        "µs per step",
+    ]
+    header += ["ESS per second, ArviZ", "ESS per second, by the length of moves"]
     rows = [
         [
             name,
@@ -42,9 +50,9 @@ def figure_1(result: dict[str, Any]) -> list[Table]:
     walk = result["walk"]
     header = [
         "method",
-        "accepts up",
-        "accepts down",
-        "ratio",
+        "probability to accept a move up",
+        "a move down",
+        "their ratio (exact: 1)",
         "rows per move",
         *(f"TV, K = {K}" for K in walk["states"]),
     ]
@@ -59,7 +67,7 @@ def figure_1(result: dict[str, Any]) -> list[Table]:
         ]
         for name, m in walk["methods"].items()
     ]
-    return [Table("Exact probabilities on the walk, added up over all subsets", header, rows)]
+    return [Table("Random walk: exact probabilities, as sums over all batches", header, rows)]
 
 
 def figure_2(result: dict[str, Any]) -> list[Table]:
@@ -71,7 +79,8 @@ def figure_2(result: dict[str, Any]) -> list[Table]:
 
 
 def figure_3(result: dict[str, Any]) -> list[Table]:
-    header = ["method", "step", "acceptance", "rows per step", "bright", "µs per step", "KL after 1 s", "KL at the end"]
+    header = ["method", "step size", "acceptance rate", "rows per step", "bright rows", "µs per step"]
+    header += ["symmetric KL after 1 s", "symmetric KL at the end"]
     rows = []
     for name, m in result["methods"].items():
         run, after = m["runs"][0], m["after_one_second"]
@@ -94,15 +103,15 @@ def figure_3(result: dict[str, Any]) -> list[Table]:
 def figure_4(result: dict[str, Any]) -> list[Table]:
     header = [
         "method",
-        "step",
-        "acceptance",
+        "step size",
+        "acceptance rate",
         "rows per step",
         "µs per step",
-        "seconds to 0.94",
-        "iterations to 0.94",
-        "accuracy",
+        "seconds to an accuracy of 0.94",
+        "iterations to an accuracy of 0.94",
+        "accuracy at the end",
     ]
-    groups = {"methods": "{}", "dial": "TunaMH, χ = {}", "dial_same_step": "TunaMH, χ = {}, step kept"}
+    groups = {"methods": "{}", "dial": "TunaMH, χ = {}", "dial_same_step": "TunaMH, χ = {}, step size 1e-3"}
     rows = []
     for group, words in groups.items():
         for name, m in result[group].items():
@@ -123,7 +132,8 @@ def figure_4(result: dict[str, Any]) -> list[Table]:
 
 
 def table_1(result: dict[str, Any]) -> list[Table]:
-    header = ["task", "method", "paper", "ours", "steps", "rows evaluated", "acceptance", "stationary"]
+    header = ["task", "method", "batch size, paper", "batch size, ours", "steps"]
+    header += ["rows evaluated per step", "acceptance rate", "batch size in equilibrium"]
     rows = []
     for task in ("mixture", "MNIST"):
         for name, m in result[task].items():
@@ -149,9 +159,9 @@ def appendix(result: dict[str, Any]) -> list[Table]:
     low, austere = result["low"], result["austere"]
     header = [
         "method",
-        "distance to the truth",
-        "distance to the mode",
-        "variance / posterior's",
+        "distance of the mean draw to the truth",
+        "distance of the mean draw to the mode",
+        "variance of the draws / posterior variance",
         "rows per step",
         "acceptance",
     ]
@@ -181,8 +191,9 @@ def theory(result: dict[str, Any]) -> list[Table]:
             *(gaps[k] for k in ("chi", "paper", "sharper", "worst", "measured")), strict=True
         )
     ]
-    header = ["χ", "paper's theorem 1", "theorem C", "two opposite classes", "smallest of the random problems"]
-    return [Table("Spectral gap of TunaMH over that of MH: guarantees, and exact values", header, rows)]
+    header = ["χ", "guarantee of the paper (theorem 1)", "guarantee of docs/spec.md (theorem C)"]
+    header += ["exact worst case, two kinds of rows", "smallest ratio in random problems"]
+    return [Table("Spectral gap of TunaMH, divided by that of MH", header, rows)]
 
 
 TABLES: dict[str, Callable[[dict[str, Any]], list[Table]]] = {

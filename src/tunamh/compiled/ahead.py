@@ -69,11 +69,12 @@ def _started(names: list[str]) -> subprocess.Popen:
 
 def work() -> None:
     """What a further process does: take parts that nobody has taken, until there are none."""
-    for name in sys.argv[1:]:
-        one = part_at(name)
-        claim = _claim_of(one)
-        if claim is not None and not one.is_kept and _taken(claim):
-            _compile(one, claim)
+    with compiling():
+        for name in sys.argv[1:]:
+            one = part_at(name)
+            claim = _claim_of(one)
+            if claim is not None and not one.is_kept and _taken(claim):
+                _compile(one, claim)
 
 
 def finish(parts: Iterable[Any], report: Callable[[int], None] = lambda left: None) -> None:

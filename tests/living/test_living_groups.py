@@ -18,6 +18,8 @@ from tunamh.formula.parser import parse_expression
 from tunamh.living import cache as caches
 from tunamh.living.kept_columns import as_record, column_of, has_columns, there
 from tunamh.living.records import as_bytes, from_bytes
+from tunamh.process import scratch
+from tunamh.process.scratch import is_in_file
 from tunamh.tables.columns import Factor, Numbers
 
 FORMULA, ROWS = "late ~ a + b + (1 | person)", 600
@@ -154,8 +156,8 @@ def test_a_night_that_misses_a_piece_is_found_out(compared, monkeypatch, tmp_pat
     """The negative control: a quarter of the rows is not there."""
     folder, _, whole = compared
     copy = shutil.copytree(folder, tmp_path / "copy", copy_function=shutil.copy2)
-    complete = living_rows._complete
-    monkeypatch.setattr(living_rows, "_complete", lambda records, how: complete(records[:-1], how))
+    complete = living_rows._in_memory
+    monkeypatch.setattr(living_rows, "_in_memory", lambda records, how: complete(records[:-1], how))
     wrong = summary(night(copy), 1)
     together = [name for name in whole.index if name in wrong.index]
     assert np.abs(z_scores(wrong.loc[together], whole.loc[together])).max() > 6
@@ -350,10 +352,29 @@ def test_what_is_not_in_the_files_is_refused(days):
         night(days, rows={"memory": "1kB"})
 
 
-def test_large_arrays_go_into_files(days, tmp_path):
-    target = night(days, rows={"memory": "700kB", "scratch": tmp_path})
-    assert target.scratch is not None
-    assert target.fingerprint == fresh(days).fingerprint
+@pytest.mark.parametrize(
+    "model", [(FORMULA, "logistic"), ("cost ~ a + carrier + s(b) + (1 + a | person) + (1 | carrier)", "gaussian")]
+)
+def test_large_arrays_go_into_files(days, tmp_path, monkeypatch, model):
+    """Also columns of the cache, with rows left out and levels that one file lacks; draws are those of memory."""
+    table = table_of_day(4, levels=("BB", "CC"))
+    holes = pa.array(np.where(np.arange(ROWS) % 7 == 0, np.nan, table["a"].to_numpy()), from_pandas=True)
+    pq.write_table(table.set_column(0, "a", holes), days / "004.parquet")
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(scratch, "_SMALL", 0)
+    one = night(days, *model, missing="drop")
+    kept, made = [], living_rows._in_large_arrays
+    monkeypatch.setattr(living_rows, "_in_large_arrays", lambda *given: kept.append(made(*given)) or kept[0])
+    other = night(days, *model, rows={"memory": "600kB", "scratch": tmp_path / "scratch"}, missing="drop")
+    assert one.scratch is None
+    assert other.scratch is not None
+    arrays = [getattr(found, "codes", getattr(found, "values", None)) for found in kept[0].columns.values()]
+    assert all(is_in_file(array) for array in [*arrays, kept[0].keep])
+    assert other.fingerprint == one.fingerprint
+    assert other.formula.to_json() == one.formula.to_json()
+    draws = [tunamh.sample(model, rng=1, draws=40, tune=30, chains=1, progressbar=False) for model in (one, other)]
+    for name, values in draws[0].posterior.data_vars.items():
+        np.testing.assert_array_equal(draws[1].posterior[name], values, err_msg=str(name))
 
 
 # -------------------------------------------------------------------------------------------------------- the cache

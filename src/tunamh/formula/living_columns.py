@@ -79,9 +79,9 @@ def regression_of_columns(
     assert tables.cache is not None
     size = 8 * len(asked.names)  # of a row, as its columns are joined
     given: Any = tables
-    may_be_held(asked, given, size, needed_by=f"models of which the cache keeps all rows ({why})")
-    rows = all_rows(opened.folder, opened.ids, opened.rules, opened.how, tables.executor)
+    may_be_held(asked, given, size, needed_by=f"models of which the cache keeps all rows ({why})", in_files=True)
     with large_arrays_in(folder_of(asked, given, size)):
+        rows = all_rows(opened.folder, opened.ids, opened.rules, opened.how, tables.executor)
         model, target = _target(opened.folder, rows, asked, how, tables.cache)
     date, start = _start(opened.folder, target.fingerprint)
     journal = Journal(opened.folder)

@@ -1,8 +1,8 @@
-"""The rows of files that come and go, all of them in memory: columns of every piece are kept, new pieces are read."""
+"""All rows of files that come and go, in memory or in large arrays: every piece's columns are kept, new ones are read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,9 @@ from ..living.cache import ModelFolder
 from ..living.kept_columns import as_record, column_of, has_columns, there
 from ..living.pieces import PieceId
 from ..living.records import Record
+from ..process.scratch import folder_in_force, large
 from ..process.stages import announce
+from ..rows.columns_in_files import GrowingColumn
 from ..rows.executors import in_order
 from ..rows.passes import with_progress
 from ..rows.pieces import Reading
@@ -20,7 +22,7 @@ from ..tables.columns import Column, joined
 from ..tables.frames import CompleteRows
 from .errors import FormulaError
 from .living_reading import LivingPiece
-from .variables import join_levels
+from .variables import join_levels, levels_in_one_order
 
 
 def columns_name(piece: PieceId, rules: str) -> str:
@@ -55,7 +57,11 @@ def _joined(parts: Sequence[Column], name: str) -> Column:
     try:
         return joined([part for part in parts if len(part)] or parts[:1], join_levels)
     except ValueError as error:
-        raise FormulaError(f"column {name} holds {error}.".replace("blocks", "files")) from None
+        raise _two_kinds(name, error) from None
+
+
+def _two_kinds(name: str, error: ValueError) -> FormulaError:
+    return FormulaError(f"column {name} holds {error}.".replace("blocks", "files"))
 
 
 class AllRows(NamedTuple):
@@ -73,35 +79,79 @@ class AllRows(NamedTuple):
 
 
 def all_rows(folder: ModelFolder, ids: list[PieceId], rules: str, how: LivingPiece, executor: Any) -> AllRows:
-    """From the cache; pieces that it does not have are read, and put there. Records of other pieces are removed."""
+    """From the cache; pieces that it does not have are read, and put there. Records of other pieces are removed.
+
+    Where large arrays are in files (`tunamh.process.scratch`), columns are, too, and one record at a time is in memory.
+    """
     names = [columns_name(one, rules) for one in ids]
-    found = [folder.read(name) for name in names]
-    missing = [k for k, record in enumerate(found) if not has_columns(record, how.names)]
+    in_files = folder_in_force() is not None
+    found = [_at_hand(folder.read(name), how, in_files) for name in names]
+    missing = [k for k, record in enumerate(found) if record is None]
     if missing:
         announce("reading files that are not in the cache")
         answers = in_order(executor, _ReadColumns(how), ((ids[k].piece,) for k in missing))
         done = np.cumsum([ids[k].piece.n_rows for k in missing]).tolist()
         for k, record in zip(missing, with_progress(zip(done, answers, strict=True), done[-1], "reading"), strict=True):
             folder.write(names[k], record)
-            found[k] = record
+            found[k] = _at_hand(record, how, in_files)
     known = set(names)
     folder.remove(name for name in folder.names() if name.startswith("columns-") and name not in known)
     records = [record for record in found if record is not None]
     sizes = [int(record.words["n"]) for record in records]
     forgotten = [int(record.words["forgotten"]) for record in records]
     read, files = sum(ids[k].piece.n_rows for k in missing), {ids[k].file for k in missing}
-    return AllRows(_complete(records, how), sizes, forgotten, _lost(records), read, files)
+    complete = (
+        _in_large_arrays((again for name in names if (again := folder.read(name)) is not None), sizes, records, how)
+        if in_files
+        else _in_memory(records, how)
+    )
+    return AllRows(complete, sizes, forgotten, _lost(records), read, files)
+
+
+def _at_hand(record: Record | None, how: LivingPiece, in_files: bool) -> Record | None:
+    """A record that has all columns, without its arrays where memory is short; None: the piece has to be read."""
+    if record is None or not has_columns(record, how.names):
+        return None
+    return Record(record.words, {}) if in_files else record
 
 
 def _lost(records: Sequence[Record]) -> int:
     return sum(int(record.words["lost"]) for record in records)
 
 
-def _complete(records: Sequence[Record], how: LivingPiece) -> CompleteRows:
-    """Column by column, so that one of them at a time is there twice."""
+def _holes(records: Sequence[Record]) -> dict[str, int]:
+    """Missing values of each column that has some."""
     holes: dict[str, int] = {}
     for record in records:
         for name, count in record.words["holes"].items():
             holes[name] = holes.get(name, 0) + int(count)
+    return holes
+
+
+def _in_memory(records: Sequence[Record], how: LivingPiece) -> CompleteRows:
+    """Column by column, so that one of them at a time is there twice."""
     columns = {name: _joined([column_of(one, k) for one in records], name) for k, name in enumerate(how.names)}
-    return CompleteRows(columns, np.concatenate([there(one) for one in records]), holes)
+    return CompleteRows(columns, np.concatenate([there(one) for one in records]), _holes(records))
+
+
+def _in_large_arrays(
+    records: Iterable[Record], sizes: Sequence[int], about: Sequence[Record], how: LivingPiece
+) -> CompleteRows:
+    """The same columns, filled record by record; ``sizes`` are their rows, and ``about`` has their words."""
+    growing = {name: GrowingColumn(sum(sizes), levels_in_one_order) for name in how.names}
+    keep, begin = large(sum(sizes) + sum(map(_left_out, about)), bool), 0
+    for record in records:
+        found = there(record)
+        keep[begin : begin + len(found)] = found
+        begin += len(found)
+        for k, (name, column) in enumerate(growing.items()):
+            try:
+                column.add(column_of(record, k))
+            except ValueError as error:
+                raise _two_kinds(name, error) from None
+    return CompleteRows({name: one.column() for name, one in growing.items()}, keep, _holes(about))
+
+
+def _left_out(record: Record) -> int:
+    """Rows of a piece that do not count: incomplete ones, and those that are to be forgotten."""
+    return int(record.words["lost"]) + int(record.words["forgotten"])

@@ -1,4 +1,4 @@
-"""All rows of files that come and go, in memory or in large arrays: every piece's columns are kept, new ones are read."""
+"""All rows of files that come and go, in memory or in large arrays. Columns of every piece are kept in the cache."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import weakref
 
 import pytest
 
@@ -43,13 +44,11 @@ def test_memory_stays_bounded(before, monkeypatch):
     monkeypatch.setattr(compiler, "_MOST_OBJECTS", 100)
     gc.collect()
     with compiler.compiling():
-        for _ in range(1000):
-            Ring()
-        many = sum(type(one) is Ring for one in gc.get_objects())
+        rings = [weakref.ref(Ring()) for _ in range(1000)]
+        assert all(ring() is not None for ring in rings)
         with compiler.compiling():
             pass
-        left = sum(type(one) is Ring for one in gc.get_objects())
-    assert many == 1000
+        left = sum(ring() is not None for ring in rings)
     assert left == (0 if before else 1000)
 
 

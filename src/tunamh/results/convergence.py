@@ -105,7 +105,7 @@ class Convergence(NamedTuple):
             return None
         return Text.of(
             f"the chains have not converged: {'; '.join(faults)}. Run longer (",
-            ("draws=, thin=, tune=); tunamh.summary(posterior) shows the parameters.", "--draws, --tune)."),
+            ("draws=, thin=); tunamh.summary(posterior) shows the parameters.", "--draws)."),
             cause,
         )
 

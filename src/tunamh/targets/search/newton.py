@@ -213,14 +213,9 @@ def _beside_an_end(
     A shape with a uniform prior, say: far from the mode, the step leads out of its support in every direction, and the
     coefficients would stay where they are. The step that is given where no prior ends, or nothing else leads down.
     """
-    full = given[0]
-
-    def ends(j: int) -> bool:
-        there = point.copy()
-        there[j] -= full[j]
-        return not np.isfinite(target._prior.expansion(there, np.ones(len(there))).energy)
-
-    held = np.array([ends(j) for j in range(len(point))])
+    prior = target._prior
+    alone = point - np.diag(given[0])  # one coordinate moves in each row
+    held = ~np.isfinite([prior.log_prior(there, prior.hyper) for there in alone])
     if not held.any() or held.all() or posterior.frame is not None:
         return given
     gradient, hessian = np.where(held, 0.0, posterior.gradient), posterior.hessian.copy()

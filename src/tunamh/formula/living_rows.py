@@ -24,7 +24,10 @@ from .variables import join_levels
 
 
 def columns_name(piece: PieceId, rules: str) -> str:
-    """Of the record of a piece's columns, without the rows that ``rules`` leave out."""
+    """Return the name of the file in the cache that stores the columns of a piece.
+
+    ``rules`` is a hash of the conditions of rows that are left out.
+    """
     return f"columns-{piece.key}-{rules}"
 
 
@@ -59,9 +62,9 @@ def _joined(parts: Sequence[Column], name: str) -> Column:
 
 
 class AllRows(NamedTuple):
-    """The rows that count, how many those are of every piece, and what is left out.
+    """All rows that are used, the number of these rows in every piece, and the numbers of rows left out.
 
-    ``read`` is the number of rows that were read now, of these ``files``.
+    ``read`` is the number of rows that were read from files in this call, and ``files`` are these files.
     """
 
     complete: CompleteRows
@@ -73,7 +76,10 @@ class AllRows(NamedTuple):
 
 
 def all_rows(folder: ModelFolder, ids: list[PieceId], rules: str, how: LivingPiece, executor: Any) -> AllRows:
-    """From the cache; pieces that it does not have are read, and put there. Records of other pieces are removed."""
+    """Return all rows that are used, from the cache.
+
+    Pieces that are not in the cache are read and stored there. Columns of pieces that no longer exist are removed.
+    """
     names = [columns_name(one, rules) for one in ids]
     found = [folder.read(name) for name in names]
     missing = [k for k, record in enumerate(found) if not has_columns(record, how.names)]

@@ -251,7 +251,11 @@ def _spaced(values: np.ndarray, most: int | None) -> np.ndarray:
 
 
 def grows(family: Any) -> bool:
-    """Return True if rows can be added to a regression of this family."""
+    """Return True if rows can be added to a regression of this family; False if it is no family with one predictor.
+
+    Raise AttributeError with the reason if the family has other unknown parameters, several classes or no convex
+    energy.
+    """
     if not isinstance(family, BaseFamily) or not isinstance(family, OnePredictorLikelihood):
         return False
     unknown = set(family.parameters) - set(family.known_parameters())

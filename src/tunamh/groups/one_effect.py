@@ -21,7 +21,7 @@ from .layout import RADII, RUNGS
 
 @helper(fastmath=REASSOCIATE)
 def stand_single(factor, Q, k, state, eps):
-    """Fill ``eps``. Return the part of the energy of all groups that is in closed form."""
+    """Fill the standardised effects ``eps``. Return the part of the energy of all groups that is in closed form."""
     H, true, mode = flat(factor.convex), flat(factor.curvature), flat(factor.mode)
     free, effects = factor.free, effects_of(factor, state)
     energy = 0.0

@@ -37,7 +37,7 @@ def times_transposed(matrix, x, out):
 
 @helper
 def stand_related(factor, Q, k, state, eps):
-    """Fill ``eps``. Return the part of the energy of all levels that is in closed form."""
+    """Fill the standardised effects ``eps``. Return the part of the energy of all levels that is in closed form."""
     n = factor.groups
     w, slopes = np.empty(n), np.empty(n)
     effects = effects_of(factor, state)

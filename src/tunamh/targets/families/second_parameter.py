@@ -35,8 +35,8 @@ def one_number(
 def refuse_constant(observations: Observations, name: str, prior: Any, link: Any) -> None:
     """Raise an error if the columns explain the responses exactly.
 
-    Then the density grows with a power of the shape or precision. With a prior whose tail is a power there may be no
-    posterior, and with a log-normal prior the posterior is at numbers too large for the computer.
+    Then the density grows with a power of the shape or precision. With a prior whose tail is a
+    power there is no posterior, and with a log-normal prior the posterior is at numbers too large for the computer.
     """
     fit = None if prior.falls_fast else rough_fit(observations, link)
     if fit is not None and fit.exact:

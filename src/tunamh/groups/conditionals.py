@@ -318,7 +318,7 @@ def _bound_of_cell(factor, c, sizes, lengths, away):
 
 @helper
 def displacements(state, common, hyper, out):
-    """Write ``v - v^`` of all groups of all factors, one row of ``out`` for each factor."""
+    """Write ``v - v^`` of all groups of all factors, one row of ``out`` for each group."""
     for f in range(common.factors):
         factor = factor_of(hyper, f)
         mode = factor.mode

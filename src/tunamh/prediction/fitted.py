@@ -197,7 +197,7 @@ class Fitted:
     def picked_posterior(self) -> Any:
         """Return the draws that are used for predictions, without group effects, because these may be very many.
 
-        The draws of every chain are the same.
+        The draws have the same numbers in every chain.
         """
         import xarray
 

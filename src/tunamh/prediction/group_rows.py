@@ -68,7 +68,10 @@ def can_be_integrated(fitted: Fitted, group: Groups) -> bool:
 
 
 def group_rows(fitted: Fitted, sample: Sample) -> list[GroupRows]:
-    """Return the groups of the sampled rows, for every factor. A row counts only in the smallest of its groups."""
+    """Return the small groups of the sampled rows, for every factor.
+
+    A row counts only in the smallest of its groups, and only if this group has at most `MOST_ROWS` rows.
+    """
     found = [_Collected(fitted, one, sample) for one in fitted.groups if can_be_integrated(fitted, one)]
     if not found:
         return []

@@ -56,7 +56,10 @@ def _can_be_a_name(path: Path) -> bool:
 
 
 def refuse_taken(path: Path) -> None:
-    """Raise an error if the folder of a new run exists already, so that nothing is overwritten."""
+    """Raise an error if the folder of a new run exists already, or if it cannot be made.
+
+    So nothing is overwritten.
+    """
     if not os.path.lexists(path):
         if not path.parent.is_dir():
             raise StoreError(f"store={str(path)!r}: there is no folder {path.parent}; make it first.", path)

@@ -68,7 +68,7 @@ def _fill_shape(weight, size, second, third, leverage, longest, thirds):
 class Ladder(NamedTuple):
     """Radii about the centre within which bounds are computed, each twice the one before (spec 5m).
 
-    A single infinite radius means that the bounds hold everywhere. With ``L_i(r)`` the constant of row ``i`` within the
+    If the radii are infinite, the bounds hold everywhere. With ``L_i(r)`` the constant of row ``i`` within the
     radius ``r``, the bound of the row uses ``L_i = max(L_i(r_0), L_i(2 r_0) / 10)``. The factor of a radius is ``max(1,
     max_i L_i(r_k) / L_i)``. The tenth of the second constant costs little, and proposals beyond the first radius stay
     cheap.
@@ -122,7 +122,7 @@ class Ladder(NamedTuple):
 
 
 def ladder_of(dim: int, *, local: bool) -> Ladder:
-    """Return the radii for ``dim`` parameters. Without local bounds there is a single infinite radius."""
+    """Return the radii for ``dim`` parameters. Without local bounds they are infinite."""
     first = trust_radius_of(dim) if local else np.inf
     return Ladder(first * 2.0 ** np.arange(RUNGS))
 

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it: short, and with its type where that does not show."""
+    """Return a short text for a value in an error. The text has the type if this is not clear from the value."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     shape = getattr(value, "shape", ())
@@ -34,7 +34,7 @@ def shown(value: Any) -> str:
 
 
 def number(name: str, value: Any) -> float:
-    """A plain float that is not NaN; from whatever counts as one real number, but no text, flag or list."""
+    """Return a float that is not NaN. Raise `TypeError` for text, flags and lists."""
     if value is None or isinstance(value, bool | np.bool_ | str | bytes | type) or np.ndim(value) != 0:
         raise TypeError(f"{name} must be a number, got {shown(value)}.")
     try:
@@ -49,7 +49,7 @@ def number(name: str, value: Any) -> float:
 
 
 def positive_number(name: str, value: Any, *, infinite: bool = False) -> float:
-    """Above zero, and finite unless ``infinite`` says otherwise."""
+    """Return a positive float. It must be finite unless ``infinite`` is True."""
     plain = number(name, value)
     if not (plain > 0 and (infinite or math.isfinite(plain))):
         raise ValueError(f"{name} must be positive{'' if infinite else ' and finite'}, got {shown(value)}.")
@@ -57,7 +57,7 @@ def positive_number(name: str, value: Any, *, infinite: bool = False) -> float:
 
 
 def moderate_number(name: str, value: Any, low: float = 1e-50, high: float = 1e50) -> float:
-    """Positive, and so far from overflow that its powers can be computed with."""
+    """Return a positive float, so far from overflow that powers of it can be computed."""
     plain = positive_number(name, value)
     if not low <= plain <= high:
         raise ValueError(
@@ -74,7 +74,7 @@ def not_negative(name: str, value: Any, *, infinite: bool = True) -> float:
 
 
 def number_between(name: str, value: Any, low: float, high: float, *, ends: str = "") -> float:
-    """Between two numbers; ``ends`` tells which of them are allowed: "low", "high", "both" or none."""
+    """Return a float between two numbers. ``ends`` says which of them are allowed: "low", "high", "both" or ""."""
     plain = number(name, value)
     above = plain >= low if ends in ("low", "both") else plain > low
     below = plain <= high if ends in ("high", "both") else plain < high
@@ -87,7 +87,7 @@ def number_between(name: str, value: Any, low: float, high: float, *, ends: str 
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """A plain int; 2.0 and NumPy's integers count as well."""
+    """Return a plain int. Also 2.0 and NumPy's integers are accepted."""
     plain = value
     if not isinstance(value, bool | np.bool_ | str | bytes):
         try:
@@ -113,7 +113,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def numbers(name: str, value: Any) -> np.ndarray:
-    """A float64 array of finite numbers, of whatever shape."""
+    """Return a float64 array of finite numbers, of any shape."""
     unordered = isinstance(value, dict | set | frozenset | str | bytes)
     try:
         array = None if value is None or unordered else np.asarray(value)
@@ -130,7 +130,7 @@ def numbers(name: str, value: Any) -> np.ndarray:
 
 
 def parameters(name: str, value: Any, dim: int) -> np.ndarray:
-    """A point of parameter space: ``dim`` numbers."""
+    """Return an array of ``dim`` numbers: a point of the parameter space."""
     point = numbers(name, value)
     if point.shape != (dim,):
         raise ValueError(f"{name} must be {dim} numbers, one per parameter, got shape {point.shape}.")
@@ -138,7 +138,7 @@ def parameters(name: str, value: Any, dim: int) -> np.ndarray:
 
 
 def seed_sequence(name: str, rng: Any) -> np.random.SeedSequence:
-    """Where all of a run's randomness comes from."""
+    """Return the seed sequence from which all random numbers of a run come."""
     wanted = f"{name} must be a seed (a whole number that is not negative), a numpy SeedSequence or a Generator"
     if isinstance(rng, bool | np.bool_):
         raise TypeError(f"{wanted}, got {shown(rng)}.")
@@ -210,9 +210,10 @@ _NEEDED = {
 
 
 def explained(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Raise a TypeError that names the argument here for one that another library has, for too many, or for too few.
+    """Decorate a function or ``__init__`` so that wrong arguments raise a helpful TypeError.
 
-    It decorates functions and ``__init__``.
+    If the user passes the name of an argument of another library, too many or too few arguments, the error names the
+    arguments of tunamh.
     """
     signature = inspect.signature(function)
     called = function.__qualname__.removesuffix(".__init__")
@@ -240,21 +241,24 @@ def explained(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 
 def explain_constructors(kinds: Mapping[str, type]) -> None:
-    """The same for the constructors of classes."""
+    """Apply `explained` to the constructors of classes."""
     for kind in kinds.values():
         if "__init__" in vars(kind) and not hasattr(vars(kind)["__init__"], "__wrapped__"):
             setattr(kind, "__init__", explained(vars(kind)["__init__"]))  # noqa: B010 as mypy allows no assignment
 
 
 def is_meant(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """A question for an error, with a space before it: the known word that is most like this one; "" if none is."""
+    """Return a question for an error, with a space before it: is the most similar known word meant?
+
+    The text is empty if no known word is similar.
+    """
     of = {one.casefold(): one for one in known}
     near = difflib.get_close_matches(word.casefold(), list(of), 1, cutoff=cutoff)
     return f" Is {of[near[0]]} meant?" if near else ""
 
 
 def refuse_unknown(called: str, named: Iterable[str], known: Iterable[str]) -> None:
-    """Raise the TypeError of `explained` for a function that hands its arguments over to another one."""
+    """Raise the TypeError of `explained`, for a function that passes its arguments to another function."""
     own = list(known)
     for name in named:
         if name not in own:

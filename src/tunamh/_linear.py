@@ -20,9 +20,10 @@ _MOSTLY_ZERO = 0.1  # share of numbers that are not zero
 
 
 def scaled_eigen(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``scale, values, vectors`` with ``matrix = S V diag(values) V' S``, ``S = diag(scale)``.
+    """Return ``scale, values, vectors`` with ``matrix = S V diag(values) V' S`` and ``S = diag(scale)``.
 
-    Scaled to a unit diagonal first, so that columns measured in other units do not pass for flat directions.
+    The matrix is first scaled to a unit diagonal. So a column measured in other units does not look like a flat
+    direction.
     """
     symmetric = 0.5 * matrix + 0.5 * matrix.T  # halves first: entries near the largest float do not overflow
     diagonal = np.abs(np.diag(symmetric))
@@ -32,7 +33,7 @@ def scaled_eigen(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def flat_direction(precision: np.ndarray) -> np.ndarray | None:
-    """A direction along which ``precision`` vanishes up to rounding, if there is one."""
+    """Return a direction along which ``precision`` is zero up to rounding, or None."""
     scale, values, vectors = scaled_eigen(precision)
     sizes = np.abs(values)
     return vectors[:, sizes.argmin()] / scale if sizes.min() <= SMALLEST_CURVATURE * sizes.max() else None
@@ -41,23 +42,23 @@ def flat_direction(precision: np.ndarray) -> np.ndarray | None:
 class Frame(NamedTuple):
     """Coordinates ``theta = columns @ phi`` in which a design is well conditioned.
 
-    Where columns share a large common part (a time in seconds since 1970 beside an intercept, a cubic in the year) the
-    sum of ``x x'`` loses the digits in which they differ; the sum of ``z z'``, ``z = columns' x``, does not.
+    If columns share a large common part (a time in seconds since 1970 beside an intercept, a cubic in the year), the
+    sum of ``x x'`` loses the digits in which they differ. The sum of ``z z'`` with ``z = columns' x`` does not.
     """
 
     columns: np.ndarray
     inverse: np.ndarray
 
     def of_form(self, form: np.ndarray) -> np.ndarray:
-        """A quadratic form in ``theta`` as one in ``phi``."""
+        """Return a quadratic form in ``theta`` as a quadratic form in ``phi``."""
         return self.columns.T @ form @ self.columns
 
 
 class Columns(NamedTuple):
-    """What a sample of rows tells about the columns of a design.
+    """What a sample of rows says about the columns of a design.
 
-    ``frame`` is None where the columns are well conditioned as they are. ``open_directions`` (d, k) span the directions
-    along which the sample does not vary: columns that depend on each other, or that the sample does not contain.
+    ``frame`` is None if the columns are well conditioned. ``open_directions`` (d, k) span the directions along which
+    the sample does not vary: columns that depend on each other, or columns that are zero in the sample.
     """
 
     frame: Frame | None
@@ -65,9 +66,10 @@ class Columns(NamedTuple):
 
 
 def examine_columns(X: np.ndarray) -> Columns:
-    """From the singular values of ``X``, its columns scaled to unit length first.
+    """Return what ``X`` says about its columns, from the singular values of its columns scaled to unit length.
 
-    These take about ``20 d^3`` operations. For many columns, `_open_directions` answers most questions without them.
+    The singular values take about ``20 d^3`` operations. With many columns, `_open_directions` answers most questions
+    without them.
     """
     length = np.sqrt(np.einsum("ij,ij->j", X, X))
     scale = np.where(length > 0, length, 1.0)
@@ -131,10 +133,10 @@ def _smallest_singular_value(triangle: np.ndarray) -> float:
 
 
 class Metric(NamedTuple):
-    """``A = L^-T L^-1``: a precision made safely positive definite, and the coordinates in which it is the identity.
+    """A precision ``A = L^-T L^-1`` that was made positive definite, and the coordinates in which it is the identity.
 
-    ``factor`` is L, ``inverse`` its inverse; ``kept`` is the diagonal of ``L' precision L``: 1 where the curvature was
-    kept as it is, less where it was lifted, -1 where it was negative.
+    ``factor`` is L, and ``inverse`` is its inverse. ``kept`` is the diagonal of ``L' precision L``: 1 where the
+    curvature did not change, less than 1 where it was increased, -1 where it was negative.
     """
 
     factor: np.ndarray
@@ -143,12 +145,12 @@ class Metric(NamedTuple):
 
     @property
     def positive_definite(self) -> bool:
-        """Whether the precision was so, and safely."""
+        """Return True if the precision itself was positive definite, by a safe margin."""
         return bool((self.kept > 0.5).all())
 
     @property
     def log_volume(self) -> float:
-        """``log det L``: how much room the Gaussian law of this precision takes."""
+        """Return ``log det L``: up to a constant, the log of the volume of the Gaussian law with this precision."""
         return float(np.linalg.slogdet(self.factor)[1])
 
 
@@ -163,9 +165,9 @@ def _signs(vectors: np.ndarray) -> np.ndarray:
 
 
 def metric(precision: np.ndarray, frame: Frame | None = None) -> Metric:
-    """The metric of ``precision``: curvatures count by their size, and none below `SMALLEST_CURVATURE` of the largest.
+    """Return the metric of ``precision``. It uses absolute curvatures, at least `SMALLEST_CURVATURE` of the largest.
 
-    With a ``frame`` the precision is one in its coordinates, and the metric that of the parameters.
+    With a ``frame``, ``precision`` is in the coordinates of the frame, and the metric is that of the parameters.
     """
     scale, values, vectors = scaled_eigen(precision)
     vectors = vectors * _signs(vectors)
@@ -178,10 +180,10 @@ def metric(precision: np.ndarray, frame: Frame | None = None) -> Metric:
 
 
 def groups_of(directions: np.ndarray, scale: np.ndarray) -> list[np.ndarray]:
-    """The sets of columns that the span of ``directions`` (d, k) ties together, each by itself.
+    """Return the sets of columns that depend on each other along ``directions`` (d, k).
 
-    The projector on the span couples exactly the columns of one group; a column coupled to none but itself can be
-    varied alone. ``scale`` are the columns' sizes, in whose units the directions are compared.
+    The projector on the span of the directions couples exactly the columns of one set. A column that is coupled only
+    with itself is a set of its own. ``scale`` are the sizes of the columns, in whose units the directions are compared.
     """
     basis, _ = np.linalg.qr(directions * scale[:, None])
     coupled = np.abs(basis @ basis.T) > 1e-8

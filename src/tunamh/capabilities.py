@@ -148,7 +148,10 @@ class Kept(Protocol):
 
 
 class BoundingAhead(Protocol):
-    """Bounds of the rows that come with the last expansion of a search for a mode: where passes are what costs."""
+    """A target that can compute bounds of its rows together with the last expansion of a search for a mode.
+
+    This saves a pass over all rows.
+    """
 
     @property
     @abstractmethod
@@ -246,7 +249,7 @@ class Approximated(Protocol):
 
 
 class Leading(Protocol):
-    """Parameters with which a state of a larger target begins."""
+    """A target whose parameters are the first ones in the state of a larger target."""
 
     @property
     @abstractmethod

@@ -85,7 +85,10 @@ def optimal_chi(move_bound: float, *, paper: bool = False) -> float:
     from scipy.optimize import brentq
 
     def slope(log_chi: float) -> float:
-        """The derivative of the objective's logarithm with respect to ``log chi``, which changes sign once."""
+        """Return the derivative of the logarithm of the objective with respect to ``log chi``.
+
+        It changes its sign once.
+        """
         chi = math.exp(log_chi)
         return move_bound / (move_bound + 1 / chi) - 1 / chi - math.sqrt(math.log(2) / chi)
 

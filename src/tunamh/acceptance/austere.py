@@ -92,7 +92,10 @@ class AustereMH:
         n_rows, quantiles = len(problem.c), self.quantiles(len(problem.c))
 
         def accepts(gains: np.ndarray) -> float:
-            """P(accept) over u for rows in this order: ``mu0 = (log u - log rho) / N`` decides where to stop."""
+            """Return the probability of acceptance over the random number ``u``, for rows in this order.
+
+            ``mu0 = (log u - log rho) / N`` decides where the test stops.
+            """
             cuts = [0.0, 1.0]
             tests = []
             for k, quantile in enumerate(quantiles):

@@ -138,13 +138,13 @@ def failure(fault):
 
 @part(Decide)
 def no_decision(rng, move, model, stream, knobs, memory, work):
-    """The test of kernels whose step decides by itself: nobody may ask it."""
+    """Report a fault. This is the test of kernels whose step decides by itself, so nobody may call it."""
     return failure(BAD_RATIO)
 
 
 @helper
 def rounding_at(theta, model, row):
-    """How far rounding may move ``U_i(theta)``: a few units in the last place of the numbers that cancel in it."""
+    """Return a bound of the rounding error of ``U_i(theta)``: a few units in the last place of its largest terms."""
     index, scale = np.array([row]), np.empty(1)
     model.scales(theta, index, 1, model.data, scale)
     return ABSOLUTE_TOLERANCE * abs(scale[0])
@@ -229,7 +229,7 @@ def sum_of_energies(theta, model, work):
 
 @part(Audit)
 def audit_pair(theta, prop, distance, model, work):
-    """The largest ``|rise| / (c_i M)`` of all rows at one move, and the first row that fails."""
+    """Return the largest ``|rise| / (c_i M)`` of all rows at one move, and the first row that fails."""
     if not distance >= 0.0:
         return 0.0, BAD_DISTANCE
     _, worst, fault = sum_of_rises(theta, prop, model, work, distance)
@@ -238,7 +238,7 @@ def audit_pair(theta, prop, distance, model, work):
 
 @part(Audit)
 def audit_state(theta, prop, distance, model, work):
-    """The energy of all rows at ``theta``, and the first row that is not finite."""
+    """Return the energy of all rows at ``theta``, and the first row whose energy is not finite."""
     return sum_of_energies(theta, model, work)
 
 
@@ -265,7 +265,7 @@ def _first_not_finite(n, values, allowed):
 
 @helper
 def consecutive(index, start, n_rows):
-    """Fill ``index`` with the row numbers of the block that begins at ``start``; returns how many there are."""
+    """Fill ``index`` with the row numbers of the block that begins at ``start``. Return how many there are."""
     n = min(BLOCK, n_rows - start)
     for b in range(n):
         index[b] = start + b

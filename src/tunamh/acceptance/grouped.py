@@ -28,7 +28,7 @@ GAMMA = 0.0
 
 
 class Seen(NamedTuple):
-    """What rows said about a move: how many were read, the largest ``|rise| / bound``, and a row at fault."""
+    """What the rows of a move have shown: how many were read, the largest ``|rise| / bound``, and a row at fault."""
 
     rows: int
     worst: float
@@ -36,15 +36,15 @@ class Seen(NamedTuple):
 
 
 class GroupRows(NamedTuple):
-    """Rows in the order of their groups: where each group begins, ``C``, and four numbers of every place.
+    """Rows in the order of their groups: where each group begins, ``C``, and four numbers for every position.
 
-    `ROW`, the row's number; `BOUND`, its ``c_i``; `KEEP` and `OTHER`, Walker's alias table within the group. They lie
-    together, because a drawn row asks for all of them.
+    The four numbers are `ROW`, the row's number; `BOUND`, its ``c_i``; `KEEP` and `OTHER`, Walker's alias table within
+    the group. They are stored together, because all of them are needed when a row is drawn.
 
-    Where places have three numbers more, rows' energies are without a cubic part that is known in closed form: with
-    ``t`` a row's displacement from `CENTRE`, ``z`` its `COLUMN` and ``c`` the displacement of its group, at either end
-    of the move in ``here`` and ``there``, it is ``f''' z^2 c^2 (3 t - 2 z c) / 6``, and `THIRD` is ``f''' z^2`` (spec
-    5r).
+    If a position has three more numbers, the energies of the rows do not contain a cubic part, which is known in closed
+    form. This part is ``f''' z^2 c^2 (3 t - 2 z c) / 6`` at either end of the move. Here ``t`` is the displacement of
+    the row from `CENTRE`, ``z`` is its `COLUMN`, and ``c`` is the displacement of its group, in ``here`` and ``there``.
+    `THIRD` is ``f''' z^2`` (spec 5r).
     """
 
     first: Any
@@ -55,7 +55,10 @@ class GroupRows(NamedTuple):
 
 
 class GroupMove(NamedTuple):
-    """A move and the rows that it is decided on: ``distances`` are the groups' ``M``, ``beta`` as of `thinned`."""
+    """A move and what is needed to decide on it: ``distances`` are the ``M`` of the groups.
+
+    For ``beta`` see `thinned`.
+    """
 
     theta: Any
     prop: Any
@@ -67,7 +70,7 @@ class GroupMove(NamedTuple):
 
 
 class GroupDecisions(NamedTuple):
-    """What is decided: the log ratio of every decision, and to which of them each group belongs."""
+    """The decisions of a move: the log ratio of every decision, and the decision to which each group belongs."""
 
     log_ratios: Any
     owner: Any
@@ -89,7 +92,10 @@ PLACE, CUBIC_PLACE = 4, 7
 
 @helper(inline=True)
 def group_in_order(batch, rows):
-    """Whether a group is read in order, given the mean batch size that its stream would take; an infinite one is."""
+    """Return True if the rows of a group are read in order and not drawn.
+
+    This depends on the mean batch size that drawing would need; an infinite batch means reading in order.
+    """
     return not batch < FULL_PASS_SHARE * rows
 
 
@@ -193,10 +199,11 @@ def _add_drawn(n, drawn, move, decisions):
 
 @helper
 def read_groups(rng, move, decisions):
-    """Add to the log ratio of the decision that group ``g`` belongs to what its rows say of the move.
+    """Add what the rows of a group say of the move to the log ratio of the decision to which the group belongs.
 
-    One owner of all is one decision about a move of all groups. Groups that decide apart move at once in ``prop``, and
-    every row sees its own group's move alone, so that rows of many groups are read in one block.
+    If all groups have the same owner, there is one decision about a move of all groups. If groups are decided
+    separately, all of them have their new values in ``prop``. A row depends only on its own group, so rows of many
+    groups can be read in one block.
     """
     table, distances, beta, totals = move.table, move.distances, move.beta, move.table.totals
     at, group, rest, uniform = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK)
@@ -232,7 +239,7 @@ def read_groups(rng, move, decisions):
 def finite_acceptance(
     problem: FiniteProblem, groups: np.ndarray, distances: np.ndarray, beta: float, here: int, there: int
 ) -> float:
-    """The exact acceptance probability on a finite problem; ``distances[g]`` is the (K, K) matrix of ``M_g``."""
+    """Return the exact acceptance probability on a finite problem. ``distances[g]`` is the (K, K) matrix of ``M_g``."""
     log_rho = problem.log_rho(here, there)
     rise = problem.energies[:, there] - problem.energies[:, here]
     distance = np.asarray(distances)[:, here, there]

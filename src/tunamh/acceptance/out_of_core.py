@@ -24,7 +24,7 @@ def _over_block(rises, theta, prop, distance, model, work):
 
 @dataclass(frozen=True)
 class PassOverBlock:
-    """The sum over a block and, where a row is at fault, its number and the packed row."""
+    """A function that returns the sum over a block and, if a row is at fault, its number and the packed row."""
 
     model: Model  # of no rows
     rises: bool
@@ -51,7 +51,10 @@ def _on_rows(model: Model, rows: np.ndarray) -> Model:
 
 @dataclass(frozen=True)
 class AllRows:
-    """Sums over all rows: of rises, each row held against its bound, or of energies at ``theta``."""
+    """Sums over all rows of a target that are not in memory: of energies at ``theta``, or of rises.
+
+    If rises are added up, each row is checked against its bound.
+    """
 
     model: Model
     gathered: Any

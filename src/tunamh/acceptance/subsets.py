@@ -12,10 +12,10 @@ from .base import within_rounding
 
 
 class SubsetRows(NamedTuple):
-    """A move and the rows that it is decided on.
+    """A move and the rows on which it is decided.
 
-    ``order`` is a permutation of all rows, shuffled further by every draw (Fisher and Yates), so any prefix is a random
-    subset.
+    ``order`` is a permutation of all rows. Every draw shuffles it further (Fisher and Yates), so its first entries are
+    a random subset.
     """
 
     move: Any
@@ -26,10 +26,10 @@ class SubsetRows(NamedTuple):
 
 @helper
 def grow(rng, rows, subset, wanted, gains):
-    """Enlarge ``subset = (rows seen, mean gain, sum of squares)`` to ``wanted`` rows; returns it and a fault.
+    """Enlarge ``subset = (rows seen, mean gain, sum of squares)`` to ``wanted`` rows; return it and a fault.
 
-    The gain of a row is ``U_i(theta) - U_i(prop)``; mean and squares are Welford's. ``gains`` keeps the gains in the
-    order of the rows, unless it is empty.
+    The gain of a row is ``U_i(theta) - U_i(prop)``. Mean and squares are updated by Welford's method. ``gains`` stores
+    the gains in the order of the rows, unless it is empty.
     """
     work = rows.work
     seen, mean, squares = subset

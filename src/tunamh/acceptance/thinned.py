@@ -73,9 +73,9 @@ def _cut_rounding(theta, prop, stream, start, n, model, work, distance):
 
 @helper(fastmath=REASSOCIATE)
 def log_ratio_of_kept(n, x, uniform, start, beta, gamma):
-    """Keep each drawn row with probability ``rate(x) / beta`` and add up the logs of ``rate(-x) / rate(x)``.
+    """Keep each drawn row with probability ``rate(x) / beta`` and add up ``log rate(-x) / rate(x)`` of the kept rows.
 
-    One logarithm serves eight rows, whose ratios are multiplied first.
+    The ratios of eight rows are multiplied before the logarithm is computed, because this is faster.
     """
     total = 0.0
     for first in range(0, n, 8):

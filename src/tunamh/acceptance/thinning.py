@@ -14,9 +14,8 @@ LARGEST_BATCH = 1e12
 class Thinning(NamedTuple):
     """The numbers of the Poisson-thinned kernel (spec 1).
 
-    The mean batch size is ``max(C M (1 + chi C M), floor) = beta C M``.
-
-    From a mean batch size of ``limit`` on the step is full-data MH; ``delayed`` tests ``min(1, rho)`` first.
+    The mean batch size is ``max(C M (1 + chi C M), floor) = beta C M``. If it is ``limit`` or more, the step is
+    full-data MH. With ``delayed``, the step first tests ``min(1, rho)``.
     """
 
     gamma: float

@@ -11,9 +11,10 @@ from .kernel import Kernel, ReadyKernel
 
 @dataclass(frozen=True)
 class GibbsScales(Kernel):
-    """Scales of a horseshoe, a grouped prior and the like, by their law given the coefficients (spec 5o).
+    """The kernel that draws the scales of a prior, such as the horseshoe, given the coefficients (spec 5o).
 
-    `sample` takes it in turn with coefficients given the scales: ``InTurn(GibbsScales(), MetropolisHastings(...))``.
+    It reads no rows. `sample` uses it in turn with a kernel for the coefficients: ``InTurn(GibbsScales(),
+    MetropolisHastings(...))``.
     """
 
     def bind(self, target: Any) -> ReadyKernel:

@@ -33,12 +33,15 @@ _FAR_BELOW = -1e30  # where no energy that is minus a log density lies
 
 
 def new_work() -> Work:
-    """Scratch for one block of rows."""
+    """Return the work arrays for one block of rows."""
     return Work(np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK))
 
 
 def parameters_at(state: np.ndarray, model: Model) -> np.ndarray:
-    """``theta`` at a state of the chain: a new vector where the chain has coordinates of its own, else the same one."""
+    """Return the parameters ``theta`` at a state of the chain.
+
+    If the chain uses its own coordinates, this is a new vector, otherwise the same array.
+    """
     if model.locate is same_coordinates:
         return state
     theta = np.empty(model.dim)
@@ -49,7 +52,10 @@ def parameters_at(state: np.ndarray, model: Model) -> np.ndarray:
 def explain(
     fault: int, here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None, pool: Any = None
 ) -> BaseException:
-    """The error for a fault met at the move ``here -> there``; ``pool`` knows the numbers of gathered rows."""
+    """Return the error for a fault that occurred at the move ``here -> there``.
+
+    ``pool`` contains the row numbers of gathered rows.
+    """
     if fault == NO_ROWS_CAME:
         return pool.failure()
     row = fault if pool is None or fault < 0 else int(pool.numbers[fault])
@@ -110,7 +116,7 @@ def _bad_ratio(theta: np.ndarray, prop: np.ndarray, model: Model) -> str:
 
 
 def check_start(state: np.ndarray, model: Model) -> None:
-    """Raise unless ``state`` lies in the support and its prior is finite."""
+    """Raise an error if ``state`` is outside the support or its prior is not finite."""
     theta = parameters_at(state, model)
     if model.offset(state, state, model.data.hyper) == -math.inf:
         raise ValueError(f"the initial state {_show(theta)} is outside the support of the target")
@@ -120,7 +126,7 @@ def check_start(state: np.ndarray, model: Model) -> None:
 
 
 def check_energies(state: np.ndarray, model: Model, pool: Any = None) -> None:
-    """Raise unless every row's energy is finite at ``state``."""
+    """Raise an error if the energy of a row is not finite at ``state``."""
     theta = parameters_at(state, model)
     _, fault = audit_state(theta, theta, 0.0, model, new_work())
     if fault == NO_ROWS_CAME:
@@ -133,7 +139,10 @@ def check_energies(state: np.ndarray, model: Model, pool: Any = None) -> None:
 
 
 def check_move(here: np.ndarray, there: np.ndarray, model: Model, step: int | None = None, pool: Any = None) -> float:
-    """Hold every row against its bound at one move and return the largest ratio; raises what `explain` says."""
+    """Check every row against its bound at one move and return the largest ratio.
+
+    If a row fails, raise the error that `explain` returns.
+    """
     theta, prop = parameters_at(here, model), parameters_at(there, model)
     forth, back = (model.distance(a, b, model.data.hyper) for a, b in ((here, there), (there, here)))
     if forth >= 0 and abs(forth - back) > 1e-9 * forth:
@@ -193,7 +202,10 @@ def check_bounds(target: Target, pairs: int = 20, rng: Any = None) -> float:
 
 
 def opened_model(target: Any, rows: np.random.SeedSequence) -> tuple[Model, Any]:
-    """A target as one chain sees it and, where not all rows are in memory, its pool of rows drawn by that seed."""
+    """Return a target as one chain sees it, and its pool of rows if not all rows are in memory.
+
+    ``rows`` is the seed with which rows are drawn.
+    """
     gathered = target.gathered
     if gathered is None:
         return target.model(), None
@@ -213,14 +225,17 @@ def _random_pair(target: Target, model: Model, rng: np.random.Generator) -> tupl
 
 
 def in_support(state: np.ndarray, model: Model) -> bool:
-    """Whether neither the target nor the prior excludes ``state``; a NaN does not, it is to be reported."""
+    """Return False if the target or the prior excludes ``state``.
+
+    NaN does not exclude a state, because NaN must be reported.
+    """
     if model.offset(state, state, model.data.hyper) == -math.inf:
         return False
     return model.log_prior(parameters_at(state, model), model.prior_hyper) != -math.inf
 
 
 def supported_start(target: Target, model: Model, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-    """A state, by the target's start law for this chain, inside the support."""
+    """Return a start of this chain from the target's start law, inside the support."""
     for _ in range(_START_TRIES):
         state = target.state_at(target.start(rng, chain))
         if in_support(state, model):

@@ -55,7 +55,7 @@ ROWS_READ = Statistic("batch_size", rows=True)
 
 
 class Statistics(tuple[Statistic, ...]):
-    """The columns of a record, in order."""
+    """The columns of a record, in their order."""
 
     @property
     def kinds(self) -> np.ndarray:
@@ -75,7 +75,10 @@ class Statistics(tuple[Statistic, ...]):
         return record[..., [k for k, one in enumerate(self) if one.rows]].sum(axis=-1)
 
     def average(self, record: np.ndarray, steps: int) -> None:
-        """Make means of the sums over so many steps, once all are added up: then these do not depend on the cuts."""
+        """Divide the sums over ``steps`` steps to get means. This is done when all steps are added.
+
+        So the means do not depend on where a run was cut into chunks.
+        """
         if steps > 1:
             record[..., np.flatnonzero(self.kinds == SUM)] /= steps
 

@@ -61,10 +61,11 @@ def run_chain(
     thin, rng, stream, here, there, theta, prop, memory,
     model, propose, proposal_knobs, decide, knobs, work, draws, record,
 ):  # fmt: skip
-    """Fill ``draws``, add to ``record``. At a fault it stops, with ``here`` and ``there`` the move that caused it.
+    """Fill ``draws`` and add to ``record``. If a fault occurs, stop; ``here`` and ``there`` are then the move at fault.
 
-    The chain walks in states ``here`` and ``there``; rows and prior see the parameters ``theta`` and ``prop`` there. Of
-    ``thin`` steps the last state is kept. Rates and rows are added up over them, flags and bounds are maxima.
+    ``here`` and ``there`` are states in the coordinates of the chain; rows and prior read the parameters ``theta`` and
+    ``prop`` at these states. The last state of every ``thin`` steps is kept. In the record, rates and rows are sums
+    over these steps, and flags and bounds are maxima.
     """
     model, stream, work = borrowed(model), borrowed(stream), borrowed(work)
     here, there, memory = borrowed(here), borrowed(there), borrowed(memory)
@@ -117,7 +118,7 @@ def _made_by_the_loop(rng, place, model, stream, own, work, statistics):
 
 @part(run_role(1))
 def run_alone(rng, walk, kept):
-    """`run_chain` for bundles: what warm-up runs in windows."""
+    """Do what `run_chain` does, with arguments in bundles. Warm-up calls it for its windows."""
     place, own = walk.place, walk.kernels[0].own
     return _run_chain(
         kept.thin, rng, walk.stream, place.here, place.there, place.theta, place.prop, own.memory,
@@ -154,9 +155,9 @@ def _begin_anew(own):
 
 
 def run_in_turn(rng, walk, kept):
-    """The same for any kernels: in every step each of them makes one, in order.
+    """Run a chain with any kernels: in every step each kernel makes one step, in order.
 
-    Where one of them has moved the parameters, what others remember of these begins anew.
+    If a kernel has changed the parameters, the memories of the other kernels that depend on them are computed again.
     """
     walk = borrowed(walk)
     place, stream, model, thin = walk.place, walk.stream, walk.model, kept.thin
@@ -187,16 +188,16 @@ def run_in_turn(rng, walk, kept):
 
 @cache
 def loop_in_turn(kernels: int) -> Part:
-    """The loop of so many kernels."""
+    """Return the loop for a step of this number of kernels."""
     return Part(run_in_turn, run_role(kernels), made_by=f"{__name__}:loop_in_turn:{kernels}")
 
 
 @dataclass
 class ChainState:
-    """Where a chain is: with the knobs of the moment, all that its next step depends on (`tunamh.chains.state`).
+    """Where a chain is. With the present knobs, the next step depends only on this (`tunamh.chains.state`).
 
-    ``there`` is scratch, which every proposal fills. Two generators, one here and one in the stream, so that rows can
-    be drawn ahead of moves and decisions.
+    ``there`` is work space that every proposal fills. There are two random generators, one here and one in the stream,
+    so that rows can be drawn ahead of moves and decisions.
     """
 
     here: np.ndarray
@@ -211,7 +212,7 @@ class ChainState:
 
 
 class ChainSetup(NamedTuple):
-    """Everything about a chain that is not its state: the model, and the kernel made ready for it."""
+    """Everything about a chain except its state: the model, and the kernel that is bound to it."""
 
     model: Model
     kernel: ReadyKernel
@@ -224,27 +225,27 @@ class ChainSetup(NamedTuple):
 
     @property
     def loop(self) -> Part:
-        """The one that runs this kernel."""
+        """Return the compiled loop that runs this kernel."""
         return run_alone if self.is_alone else loop_in_turn(len(self.kernel.turns))
 
     @property
     def is_alone(self) -> bool:
-        """Whether `MetropolisHastings` is the only kernel: then `run_chain` makes its steps."""
+        """Return True if `MetropolisHastings` is the only kernel. Then `run_chain` makes its steps."""
         turns = self.kernel.turns
         return len(turns) == 1 and turns[0].step is metropolis_hastings
 
     @property
     def steps(self) -> list[Part]:
-        """The steps of its kernels, as the loop is given them."""
+        """Return the compiled steps of the kernels in the form that the loop takes."""
         return [_made_by_the_loop] if self.is_alone else [turn.step for turn in self.kernel.turns]
 
     def new_record(self, draws: int) -> np.ndarray:
-        """Room for what is recorded beside ``draws`` draws."""
+        """Return an empty record for ``draws`` draws."""
         return np.empty((draws, len(self.statistics)))
 
 
 def setup_of(target: Any, kernel: ReadyKernel, rows: np.random.SeedSequence) -> ChainSetup:
-    """That of one chain, whose rows are drawn by the seed ``rows``."""
+    """Return the set-up of one chain. ``rows`` is the seed with which its rows are drawn."""
     model, pool = opened_model(target, rows)
     if pool is not None:
         turns = [turn if turn.supply is NO_ROWS else turn._replace(supply=pool.supply) for turn in kernel.turns]
@@ -253,7 +254,7 @@ def setup_of(target: Any, kernel: ReadyKernel, rows: np.random.SeedSequence) -> 
 
 
 def parts_of(setup: ChainSetup) -> list[Part]:
-    """All parts that a chain runs."""
+    """Return all compiled parts that a chain runs."""
     model, turns = setup.model, setup.kernel.turns
     proposals = [turn.proposal.propose for turn in turns if turn.proposal is not None]
     parts = [one for turn in turns for one in (*turn.parts, turn.decide, turn.adapt, turn.supply.refill)]
@@ -262,19 +263,19 @@ def parts_of(setup: ChainSetup) -> list[Part]:
 
 
 def compile_parts(setup: ChainSetup) -> None:
-    """Compile every part, or load it, here in Python: a Ctrl-C at the border to compiled code would be lost."""
+    """Compile every part, or load it, here in Python. In compiled code a Ctrl-C during this would be lost."""
     for one in parts_of(setup):
         one.__wrapper_address__()
 
 
 def slices_of(sizes: list[int]) -> list[slice]:
-    """Places in a flat vector of parts one behind the other."""
+    """Return the slices of a flat vector that contains parts of these sizes, one after the other."""
     ends = np.cumsum([0, *sizes])
     return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
 
 def walk_of(state: ChainState, setup: ChainSetup) -> Walk:
-    """The chain as compiled code sees it."""
+    """Return the chain in the form that compiled code reads."""
     model, turns = setup.model, setup.kernel.turns
     memories = slices_of([turn.memory.size for turn in turns])
     columns = slices_of([len(turn.statistics) for turn in turns])
@@ -299,9 +300,9 @@ def _own(turn: ReadyKernel, model: Model, memory: np.ndarray, column: slice) -> 
 
 
 def advance(state: ChainState, setup: ChainSetup, draws: np.ndarray, record: np.ndarray, thin: int = 1) -> None:
-    """Run the chain, in place, until ``draws`` and ``record`` are filled; an impossible step raises.
+    """Run the chain until ``draws`` and ``record`` are filled. Raise an error at an impossible step.
 
-    Of ``thin`` steps to a draw, rates and rows in the record are means.
+    Rates and rows in the record are means over the ``thin`` steps of a draw.
     """
     record[:] = 0.0
     advance_further(state, setup, draws, record, thin)
@@ -310,7 +311,7 @@ def advance(state: ChainState, setup: ChainSetup, draws: np.ndarray, record: np.
 
 
 def advance_further(state: ChainState, setup: ChainSetup, draws: np.ndarray, record: np.ndarray, steps: int) -> None:
-    """Make so many steps to each draw, and add to ``record``, which may have sums over steps before them."""
+    """Make ``steps`` steps for each draw and add to ``record``, which may contain sums over earlier steps."""
     walk = walk_of(state, setup)
     if setup.is_alone:
         own = walk.kernels[0].own
@@ -324,7 +325,7 @@ def advance_further(state: ChainState, setup: ChainSetup, draws: np.ndarray, rec
 
 
 def told_of(outcome: Outcome, state: ChainState, setup: ChainSetup) -> None:
-    """Count the steps that a loop made; raise what its fault is."""
+    """Count the steps that a loop has made. If it stopped at a fault, raise the error for this fault."""
     state.steps += outcome.steps
     if outcome.fault != NO_FAULT:
         raise explain(outcome.fault, state.here, state.there, setup.model, state.steps, setup.pool)

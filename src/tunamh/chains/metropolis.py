@@ -31,16 +31,17 @@ _STATISTICS = (
 
 
 def statistics_of(reports: str | None) -> tuple[Statistic, ...]:
-    """Of a test that reports a number of its own by that name."""
+    """Return the statistics of a kernel whose test has its own number with the name ``reports`` (None: it has none)."""
     return *_STATISTICS, Statistic("report" if reports is None else reports, shown=reports is not None)
 
 
 @helper(inline=True)
 def ratio_of_proposal(rng, place, model, own, prior):
-    """Fill ``there`` and ``prop`` with a proposal: ``(log_rho, distance, log prior there)``.
+    """Fill ``there`` and ``prop`` with a proposal and return ``(log_rho, distance, log prior there)``.
 
-    ``log_rho = log q(here|there) / q(there|here) + offset + log prior(prop) - log prior(theta)``, ``prior`` being the
-    last. Prior and distance need not be defined outside the target's support, where the offset is ``-inf``.
+    ``log_rho = log q(here|there) / q(there|here) + offset + log prior(prop) - log prior(theta)``; the argument
+    ``prior`` is the last term. Outside the target's support the offset is ``-inf``, and prior and distance need not be
+    defined.
     """
     hyper = model.data.hyper
     log_q = own.propose(rng, place.here, place.there, own.proposal_knobs)
@@ -56,7 +57,7 @@ def ratio_of_proposal(rng, place, model, own, prior):
 
 @part(Step)
 def metropolis_hastings(rng, place, model, stream, own, work, statistics):
-    """One step in turn with other kernels; alone, `tunamh.chains.loop.run_chain` makes it faster."""
+    """Make one step in turn with other kernels. If it is the only kernel, `tunamh.chains.loop.run_chain` is used."""
     prior = model.log_prior(place.theta, model.prior_hyper)
     log_rho, distance, _ = ratio_of_proposal(rng, place, model, own, prior)
     if math.isnan(log_rho) or log_rho == np.inf:
@@ -78,7 +79,7 @@ def metropolis_hastings(rng, place, model, stream, own, work, statistics):
 
 
 def joined(proposal: ReadyProposal, test: ReadyTest) -> ReadyKernel:
-    """A proposal and a test, both made ready, as a kernel."""
+    """Return the kernel of a proposal and a test that are bound to a target."""
     return ReadyKernel(
         metropolis_hastings,
         statistics_of(test.reports),

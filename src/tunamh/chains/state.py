@@ -20,34 +20,33 @@ from .loop import ChainSetup, ChainState, slices_of
 
 
 class PartOfDraw(NamedTuple):
-    """Some of the ``thin`` steps that lead to one kept draw, and their record, in sums."""
+    """The part of a draw that is done: the steps so far, of ``thin`` steps, and the sums of their record."""
 
     steps: int
     record: np.ndarray
 
 
 def no_part(setup: ChainSetup) -> PartOfDraw:
-    """Between two draws."""
+    """Return the empty part of a draw: no step is made yet."""
     return PartOfDraw(0, np.zeros(len(setup.statistics)))
 
 
 @dataclass
 class RunState:
-    """All that the next step of a run depends on.
+    """Everything on which the next step of a run depends.
 
     Parameters
     ----------
     chain : ChainState
-        Where the chain is, its random numbers and its test's memory.
+        Where the chain is, its random numbers and the memory of its test.
     learned : list of Learned
-        What warm-up knows of each kernel that has something to learn, of the first where none has.
+        What warm-up has learned of each kernel that learns; if no kernel learns, of the first kernel.
     proposal_knobs, knobs : array
-        The knobs of the moment, of all proposals and of all kernels: warm-up turns them, and freezes them with its last
-        step.
+        The present knobs of all proposals and of all kernels. Warm-up tunes them; they are fixed after its last step.
     part : PartOfDraw
-        The draw under way.
+        The steps of the next draw that are done.
     kept : int
-        Draws.
+        The number of draws so far.
     """
 
     chain: ChainState
@@ -59,20 +58,20 @@ class RunState:
 
     @property
     def warmed(self) -> int:
-        """Steps of warm-up that are made."""
+        """Return the number of warm-up steps that are done."""
         return self.learned[0].done
 
     def knobs_of(self, kernel: ReadyKernel) -> list[np.ndarray]:
-        """Each kernel's part of the knobs, to be written to."""
+        """Return the knobs of each kernel, as views that may be written to."""
         return [self.knobs[place] for place in slices_of([turn.knobs.size for turn in kernel.turns])]
 
     def proposal_knobs_of(self, kernel: ReadyKernel) -> list[np.ndarray]:
-        """Each kernel's part of the proposals' knobs, to be written to; empty where it has no proposal."""
+        """Return the knobs of each kernel's proposal, as views that may be written to; empty if it has no proposal."""
         sizes = [0 if turn.proposal is None else turn.proposal.knobs.size for turn in kernel.turns]
         return [self.proposal_knobs[place] for place in slices_of(sizes)]
 
     def in_force(self, setup: ChainSetup) -> ChainSetup:
-        """The set-up with the knobs of the moment, which its parts may not write to."""
+        """Return the set-up with the present knobs. Its parts may not write to them."""
         kernel = setup.kernel
         turns = [
             turn._replace(
@@ -86,9 +85,9 @@ class RunState:
         return setup._replace(kernel=kernel.with_turns(turns))
 
     def fits(self, setup: ChainSetup, dim: int, draws: int, thin: int) -> bool:
-        """Whether every vector has the size that these choices give it, and points nowhere outside their rows.
+        """Return True if every vector has the size that these choices need, and if no row number is outside the rows.
 
-        Compiled code would not notice, and a saved state may come from a damaged file.
+        Compiled code would not notice wrong sizes, and a saved state may come from a damaged file.
         """
         chain, kernel, model = self.chain, setup.kernel, setup.model
         memory, columns = kernel.first_memory, len(setup.statistics)
@@ -105,7 +104,7 @@ class RunState:
         return counts and within
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Copies of everything, by name: what a store writes."""
+        """Return copies of everything by name, for a store."""
         chain = self.chain
         values = {
             "here": chain.here,
@@ -123,7 +122,7 @@ class RunState:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> RunState:
-        """The record that `to_arrays` gave; the arrays are copied."""
+        """Return the state from the arrays of `to_arrays`. The arrays are copied."""
         values: dict[str, Any] = {
             name: array.item() if array.ndim == 0 else np.array(array) for name, array in arrays.items()
         }
@@ -156,7 +155,10 @@ _OLDER_NAMES = {"adapts_to": "move_bound", "late_means": "late_move_bounds"}  # 
 
 
 def learners(kernel: ReadyKernel) -> list[int]:
-    """Which kernels of a step have something to learn; the first where none has, for the count of steps."""
+    """Return the numbers of the kernels that learn in warm-up.
+
+    If no kernel learns, return the number of the first one, which counts the steps.
+    """
     return [k for k, turn in enumerate(kernel.turns) if turn.learns] or [0]
 
 

@@ -14,7 +14,7 @@ _NOT_YET = "columns or effects of groups, (1 | group), that the model does not h
 
 
 def written(column: str) -> str:
-    """As in a formula: odd names in backticks."""
+    """Return the name of a column as in a formula: unusual names are in backticks."""
     return str(Name(column))
 
 
@@ -111,7 +111,7 @@ def of_tails(family: BaseFamily | None) -> str:
 
 
 def of_trend(column: str, known: bool, coded: bool) -> str:
-    """``coded``: whether the column has values that look like codes."""
+    """Return advice for a trend along a column. ``coded`` is True if the column has values that look like codes."""
     if coded:
         return "First look at the values that may be codes for missing values (below)."
     column = written(column)

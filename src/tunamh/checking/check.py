@@ -219,7 +219,7 @@ def check(
 
 
 def opened(posterior: Any, draws: int | None, family: Any) -> Fitted:
-    """A formula's result."""
+    """Return the result opened for checks. Raise `NotApplicable` if it does not come from a formula."""
     fitted = Fitted.open(posterior, draws, family)
     if fitted.formula is None:
         raise NotApplicable("tunamh.check needs the result of a model that tunamh.regression made from a formula.")

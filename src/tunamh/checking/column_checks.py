@@ -71,7 +71,10 @@ def of_levels(looked: Looked, name: str, codes: np.ndarray, levels: Sequence[str
 
 
 def of_laws(looked: Looked) -> Iterator[Finding]:
-    """Whether group effects have the law that the model gives them: standardised, they are independent under it."""
+    """Yield a check for each factor: do its group effects have the law of the model?
+
+    If they have, the standardised effects are independent draws from this law.
+    """
     for group in looked.fitted.groups:
         if group.effects is None or group.effects.shape[1] < FEWEST_ROWS:
             continue
@@ -101,7 +104,7 @@ def of_laws(looked: Looked) -> Iterator[Finding]:
 
 
 def changing_spread(looked: Looked, name: str, values: np.ndarray) -> Finding:
-    """Along a column."""
+    """Return the check whether the spread of residuals changes along a column."""
     shape = looked.residuals.shape
     assert shape is not None
     rows = without_trend(values, shape[SPREAD], shape[LOCATION]).wider()
@@ -112,7 +115,7 @@ def changing_spread(looked: Looked, name: str, values: np.ndarray) -> Finding:
 
 
 def spread_of_predictor(looked: Looked, learned: UnderDraws) -> Finding:
-    """Along the linear predictor."""
+    """Return the check whether the spread of residuals changes along the linear predictor."""
     each = []
     for position, location, spread in learned.each():
         assert spread is not None

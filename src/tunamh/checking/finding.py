@@ -60,6 +60,9 @@ class Finding:
 
 
 def judged(found: Sequence[Finding]) -> list[Finding]:
-    """By Bonferroni's inequality: the probability that any of the checks alarms is at most `ALARM`."""
+    """Return the findings with a state: fine or wrong.
+
+    By Bonferroni's inequality, the probability that any check of a correct model looks wrong is at most `ALARM`.
+    """
     count = sum(one.p is not None for one in found)
     return [one if one.p is None else replace(one, state=WRONG if one.p * count < ALARM else FINE) for one in found]

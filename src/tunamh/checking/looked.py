@@ -23,7 +23,7 @@ _FEWEST_EVENTS = 5.0  # the sum of p(1 - p) below which nothing is said of label
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """What the checks look at. ``known`` are the columns of the formula, ``classes`` the names of classes."""
+    """What the checks read. ``known`` are the columns of the formula, ``classes`` the names of classes."""
 
     fitted: Fitted
     residuals: Residuals
@@ -35,7 +35,7 @@ class Looked:
 
     @property
     def way_out(self) -> str:
-        """How more rows could be looked at, if there are more."""
+        """Return a hint how to check more rows, or "" if all rows are checked."""
         return "" if self.every_row else "; set a larger rows="
 
     @property
@@ -44,17 +44,20 @@ class Looked:
 
     @property
     def groups(self) -> list[str]:
-        """Factors of group effects."""
+        """Return the names of the factors with group effects."""
         return [name for name, *_ in self.residuals.levels]
 
     @cached_property
     def codes(self) -> dict[str, str]:
-        """By column, what looks like a code for a missing value."""
+        """Return, by column, the values that look like codes for missing values, in words."""
         found = {name: likely_codes(one.values) for name, one in self.columns.items() if isinstance(one, Numbers)}
         return {name: told for name, told in found.items() if told is not None}
 
     def one_column(self) -> bool:
-        """Whether the order along the linear predictor is that of a column, which is looked at itself."""
+        """Return True if the rows have the same order along the linear predictor as along one column.
+
+        The column itself is checked, too, so one of the two checks is enough.
+        """
         predictor = self.residuals.predictor
         if predictor.ndim > 1:
             return False
@@ -68,15 +71,18 @@ class Looked:
 
     @property
     def bernoulli(self) -> bool:
-        """Whether scores are of labels, counts of successes or classes, of which events must be counted."""
+        """Return True if the responses are labels, counts of successes or classes. Then events must be counted."""
         return self.residuals.trials is not None or bool(self.classes)
 
     def tested(self, one: Moments) -> Moments:
-        """Scores of the mean; where the spread is free, with the variance that is seen."""
+        """Return the scores of the mean for a test.
+
+        If the model does not fix the variance, the variance is at least the observed one.
+        """
         return one if self.bernoulli and self.residuals.shape is None else one.wider()
 
     def enough(self, rows: Moments) -> bool:
-        """Rows, and for labels events, that suffice for an answer."""
+        """Return True if there are enough rows, and for labels enough events, for an answer."""
         return len(rows.score) >= FEWEST_ROWS and (not self.bernoulli or float(rows.variance.sum()) >= _FEWEST_EVENTS)
 
     def few(self, name: str, about: str = "") -> Finding:
@@ -86,7 +92,7 @@ class Looked:
 
 
 def fifths(position: np.ndarray, values: np.ndarray, form: str = "+.2f") -> str:
-    """Means in the lowest, the middle and the highest fifth of the rows."""
+    """Return in words the means in the lowest, the middle and the highest fifth of the rows."""
     parts = np.array_split(np.argsort(position, kind="stable"), 5)
     low, middle, high = (float(values[parts[k]].mean()) for k in (0, 2, 4))
     return f"{low:{form}} in the lowest fifth, {middle:{form}} in the middle, {high:{form}} in the highest"

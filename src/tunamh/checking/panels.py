@@ -25,7 +25,7 @@ _INSIDE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One picture. The band holds 95 % of such points if the model is right."""
+    """One picture. If the model is right, 95 % of the points are in the band."""
 
     title: str
     across: str
@@ -43,7 +43,7 @@ class Panel:
 
 
 def panels_of(check: FitCheck) -> list[Panel]:
-    """The main picture of the family first."""
+    """Return the pictures of a check. The main picture of the family is the first."""
     looked, found = check.looked, check.residuals
     panels = _main(looked)
     if found.shape is not None:
@@ -77,7 +77,7 @@ def _main(looked: Looked) -> list[Panel]:
 
 
 def own_panel(found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Panel:
-    """Kaplan and Meier's estimate as steps, the model's mean survival as the line."""
+    """Return the picture of survival: Kaplan and Meier's estimate as steps, the model's mean survival as the line."""
     time, seen, said, low, high = found
     note = "steps: Kaplan-Meier estimate"
     return Panel("Survival", "time", "share that survives", time, seen, time, said, low, high, joined=True, note=note)

@@ -64,7 +64,7 @@ def plot_check(check: Any, *, which: str | None = None, ax: Any = None) -> Any:
 
 
 def figure_of(count: int) -> list[Any]:
-    """Axes of a new figure, at most three side by side."""
+    """Return the axes of a new figure, at most three side by side."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
@@ -78,7 +78,7 @@ def figure_of(count: int) -> list[Any]:
 
 
 def draw(panel: Panel, ax: Any) -> None:
-    """One picture."""
+    """Draw one picture."""
     step = "mid" if panel.title == "Rootogram" else None
     ax.fill_between(panel.line_x, panel.low, panel.high, color=_BAND, lw=0, step=step)
     ax.plot(panel.line_x, panel.line, color=_MODEL, lw=1.2, drawstyle="steps-mid" if step else "default")

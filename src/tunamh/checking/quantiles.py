@@ -26,7 +26,7 @@ def of_quantiles(
     kept: np.ndarray,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """``kept`` are the draws that are looked at one by one."""
+    """Compute scores of quantile residuals and the residuals. ``kept`` are the draws that are examined one by one."""
     responses = fitted.responses
     known = between(responses, y, eta, p, seen)
     drawn, ranked = None, known is None
@@ -74,7 +74,10 @@ def _learned(eta: np.ndarray, own: np.ndarray, shape: list[Moments], kept: np.nd
 
 
 def between(responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: Any, seen: Seen) -> Between | None:
-    """What is known of the quantile residual of every draw and row; None of families that say only how to draw."""
+    """Return the limits of the quantile residual for every draw and row.
+
+    The result is None for families that can only be simulated.
+    """
     found = responses.tails(y, eta, p)
     if found is None:
         return None
@@ -96,7 +99,7 @@ def between(responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: 
 
 
 def between_of_draws(responses: ResponseDistribution, drawn: np.ndarray, eta: np.ndarray, p: Any) -> Between | None:
-    """The same of simulated responses, one for every draw and row."""
+    """Return the limits of the quantile residuals of simulated responses, one response for every draw and row."""
     above, below = responses.tails(drawn, eta, p), responses.tails(drawn - 1, eta, p)
     return None if above is None or below is None else Between(quantile(*below), quantile(*above))
 
@@ -139,6 +142,6 @@ def _pearson(responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p:
 
 
 def means_over_draws(score: np.ndarray, variance: np.ndarray, third: np.ndarray) -> Moments:
-    """Means over draws (draws, rows)."""
+    """Return the means over draws; the arguments have the dimensions (draws, rows)."""
     n = score.shape[-1]
     return Moments(*(np.broadcast_to(one.mean(axis=0), n).copy() for one in (score, variance, third)))

@@ -24,13 +24,14 @@ _ROWS_AT_ONCE = 2000
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Of every row that was looked at.
+    """Scores and residuals of the rows that are checked.
 
-    ``location`` are scores of the mean; of classes, one for each class. ``shape`` are the scores of quantile residuals
-    (`tunamh.checking.scores`), None where there are none: of labels and classes, and of own families that say no more.
-    ``residual`` is the randomised quantile residual, or of labels and classes what was seen minus its probability.
-    ``learned`` are the scores of ``location`` with the places of rows along what was learned, draw by draw (for labels
-    and classes along the probability); ``shape_learned`` the same of quantile residuals, along the linear predictor.
+    ``location`` are the scores of the mean, with classes one for each class. ``shape`` are the scores of quantile
+    residuals (`tunamh.checking.scores`); it is None for labels, classes, and own families without the needed functions.
+    ``residual`` is the randomised quantile residual; for labels and classes it is the response minus its probability.
+    ``learned`` has the scores of ``location`` draw by draw, with the positions of rows along the linear predictor (for
+    labels and classes along the probability). ``shape_learned`` is the same for quantile residuals, along the linear
+    predictor.
     """
 
     rows: SomeRows
@@ -54,7 +55,7 @@ class Residuals:
 
 
 def residuals_of(fitted: Fitted, rows: SomeRows, rng: np.random.Generator) -> Residuals:
-    """Everything, in one go over the rows."""
+    """Compute the scores and residuals of some rows in one pass over them."""
     new = NewRows(fitted, rows.table, NewRowExtras(), with_response=True)
     predictor = Predictor(fitted, "error", rng)
     reader = _reader(fitted)
@@ -94,7 +95,7 @@ def _levels(fitted: Fitted, groups: list[Any]) -> tuple[tuple[str, np.ndarray, t
 
 
 class Asked(NamedTuple):
-    """What is the same for all chunks; ``kept`` are the draws that are looked at one by one."""
+    """What is the same for all chunks of rows. ``kept`` are the draws that are examined one by one."""
 
     fitted: Fitted
     predictor: Predictor

@@ -44,20 +44,23 @@ THIRD = np.array([0.0, 8.0, 0.0, 486 / 1001, SHARE_FAR * (1 - SHARE_FAR) * (1 - 
 
 
 class Between(NamedTuple):
-    """What is known of ``r``: it lies between two numbers, which are equal where it is known."""
+    """The limits ``low`` and ``high`` of a quantile residual ``r``. They are equal if ``r`` is known."""
 
     low: np.ndarray
     high: np.ndarray
 
 
 def quantile(below: np.ndarray, above: np.ndarray) -> np.ndarray:
-    """The normal quantile of a probability, from itself and from one minus it, whichever is small."""
+    """Return the normal quantile of a probability.
+
+    ``below`` is the probability and ``above`` is one minus it. The smaller one is used, because it is more accurate.
+    """
     with np.errstate(divide="ignore"):
         return np.where(below < 0.5, ndtri(below), -ndtri(above))
 
 
 def scores(known: Between) -> np.ndarray:
-    """(score, ...): all five."""
+    """Return all five scores, an array (score, ...)."""
     a, b = (np.clip(end, -_FARTHEST, _FARTHEST) for end in known)
     middle = 0.5 * (a + b)
     narrow = b - a < _NARROW
@@ -82,7 +85,7 @@ def scores(known: Between) -> np.ndarray:
 
 
 def residual(known: Between, uniform: np.ndarray) -> np.ndarray:
-    """``r`` itself, at a uniform number between the ends."""
+    """Return the residual ``r`` at a uniform random position between its limits."""
     a, b = (np.clip(end, -_FARTHEST, _FARTHEST) for end in known)
     mirrored = a + b > 0
     low, high = np.where(mirrored, -b, a), np.where(mirrored, -a, b)

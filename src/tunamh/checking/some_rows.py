@@ -27,10 +27,10 @@ _ALL_SEEN = Seen(None, None)
 
 @dataclass(frozen=True, eq=False)
 class SomeRows:
-    """Columns of some rows, their numbers in the data, and how many rows there are to draw from.
+    """Columns of some rows, their row numbers in the data, and the number of rows from which they were drawn.
 
-    ``weights`` are None where the model has none; ``seen`` says which responses are censored, and when rows came under
-    observation.
+    ``weights`` is None if the model has no weights. ``seen`` says which responses are censored, and has the times of
+    entry.
     """
 
     table: Frame
@@ -41,12 +41,12 @@ class SomeRows:
 
     @property
     def every(self) -> bool:
-        """Whether these are all rows."""
+        """Return True if these are all rows, each once."""
         return len(np.unique(self.numbers)) == len(self.numbers) == self.n_rows
 
     @property
     def told(self) -> str:
-        """In words."""
+        """Return in words how many rows these are."""
         some = len(self.numbers)
         return f"all {some:,} rows" if self.every else f"{some:,} of {self.n_rows:,} rows, drawn at random"
 
@@ -54,10 +54,10 @@ class SomeRows:
 def drawn_rows(
     formula: FormulaModel, data: Any, rows: int, rng: np.random.Generator, *, more: Sequence[str] = (), weighted: bool
 ) -> SomeRows:
-    """A simple random subsample, that of `tunamh.loo`.
+    """Return a simple random subsample of the rows, as `tunamh.loo` draws it.
 
-    ``weighted``: a row of weight ``w`` counts as ``w`` rows, of which some are drawn; of tables in blocks the rows are
-    picked where the blocks are.
+    With ``weighted``, a row of weight ``w`` counts as ``w`` rows, of which some are drawn. For tables in blocks, the
+    rows are chosen where the blocks are read.
     """
     for name in formula.arrays:
         raise NotApplicable(

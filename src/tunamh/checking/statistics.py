@@ -11,7 +11,7 @@ _LEAST_SKEW = 1e-4  # below, a sum is normal
 
 
 class Moments(NamedTuple):
-    """Of scores under the model, a number per row."""
+    """Of the score of each row: its value, and its variance and third moment under the model."""
 
     score: np.ndarray
     variance: np.ndarray
@@ -21,24 +21,30 @@ class Moments(NamedTuple):
         return Moments(self.score[rows], self.variance[rows], self.third[rows])
 
     def wider(self) -> Moments:
-        """With at least the variance that the scores have: a wrong spread is told once, and not by every trend."""
+        """Return the scores with a variance that is at least the observed one.
+
+        So a wrong spread is reported once, and not also by every test of a trend.
+        """
         total, seen = float(self.variance.sum()), float(np.square(self.score - self.score.mean()).sum())
         more = max(1.0, seen / total) if total > 0 else 1.0
         return Moments(self.score, more * self.variance, more**1.5 * self.third)
 
 
 def normal_scores(weights: np.ndarray, rows: Moments) -> np.ndarray:
-    """A standard normal number for every column of ``weights`` (rows, sums).
+    """Return a number for every column of ``weights`` (rows, sums) that is standard normal if the model is right.
 
-    The sum over its standard deviation has the law of a gamma number with the same skewness, as far as three moments go
-    (Pearson's type III); its normal quantile is the answer.
+    The weighted sum divided by its standard deviation is compared with a gamma law of the same skewness (Pearson's type
+    III), which has the same first three moments. The result is the normal quantile of its probability.
     """
     z, skew = standardised(weights, rows)
     return np.array([unskewed(float(one), float(own)) for one, own in zip(z, skew, strict=True)])
 
 
 def standardised(weights: np.ndarray, rows: Moments) -> tuple[np.ndarray, np.ndarray]:
-    """Every weighted sum over its standard deviation, and its skewness; zero where it has no variance."""
+    """Return every weighted sum divided by its standard deviation, and its skewness.
+
+    Both are zero if the sum has no variance.
+    """
     variance = np.square(weights).T @ rows.variance
     deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
     z = np.where(variance > 0, weights.T @ rows.score, 0.0) / deviation
@@ -64,10 +70,11 @@ def _normal_quantile(log_tail: float) -> float:
 
 
 def smooth_weights(position: np.ndarray, variance: np.ndarray, degrees: int, constant: bool) -> np.ndarray:
-    """(rows, sums) of polynomials in the position of a row, orthonormal under the variances.
+    """Return polynomials in the positions of rows, an array (rows, sums), orthonormal with respect to the variances.
 
-    Rows stand in the order of ``position``, each as far from the last as its variance is large: rare events count where
-    they are. Rows of equal positions stand in one place. Polynomials that positions are too few for are zero.
+    Rows are placed in the order of ``position``. The distance of a row from the row before is proportional to its
+    variance, so that rare events are resolved where they occur. Rows with equal positions have the same place. A
+    polynomial is zero if there are too few different positions for it.
     """
     order = np.argsort(position, kind="stable")
     up_to = np.cumsum(variance[order]) - 0.5 * variance[order]
@@ -85,26 +92,29 @@ def smooth_weights(position: np.ndarray, variance: np.ndarray, degrees: int, con
 
 
 def trend(position: np.ndarray, rows: Moments, degrees: int = 3, *, constant: bool = False) -> float:
-    """The probability of a trend at least as large, if the model is right; 1 where positions do not differ."""
+    """Return the probability of a trend at least as large, if the model is right; 1 if all positions are equal."""
     weights = smooth_weights(position, rows.variance, degrees, constant)
     z, count = normal_scores(weights, rows), int(weights.any(axis=0).sum())
     return float(chdtrc(count, float(z @ z))) if count else 1.0
 
 
 def sums_of_scores(position: np.ndarray, rows: Moments, degrees: int, constant: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Of the weighted sums that a trend is judged by: how many standard deviations each is, and its skewness."""
+    """Return the weighted sums with which a trend is tested, in standard deviations, and their skewness."""
     return standardised(smooth_weights(position, rows.variance, degrees, constant), rows)
 
 
 def without_trend(position: np.ndarray, spread: Moments, location: Moments) -> Moments:
-    """Scores of the spread about a smooth mean, ``(r - m)^2 - 1`` for ``r^2 - 1``: a wrong mean is told once."""
+    """Return scores of the spread about a smooth mean: ``(r - m)^2 - 1`` in place of ``r^2 - 1``.
+
+    So a wrong mean is reported once, and not also as a wrong spread.
+    """
     W = smooth_weights(position, location.variance, 3, True)
     mean = location.variance * (W @ (W.T @ location.score))
     return spread._replace(score=spread.score - 2 * location.score * mean + mean * mean)
 
 
 def total(rows: Moments) -> float:
-    """Of the sum of all scores: its normal quantile."""
+    """Return the sum of all scores as a standard normal number."""
     return float(normal_scores(np.ones((len(rows.score), 1)), rows)[0])
 
 
@@ -113,12 +123,12 @@ def two_sided(z: float) -> float:
 
 
 def strength(p: float) -> float:
-    """How many standard deviations a normal number would be away, to be as rare."""
+    """Return how many standard deviations from zero a normal number has this two-sided probability."""
     return float(-ndtri(max(p, 1e-300) / 2)) if p < 1 else 0.0
 
 
 class ByLevel(NamedTuple):
-    """Levels that have rows enough: which, their z, mean scores and rows."""
+    """Levels with enough rows: their codes, their sums as normal numbers z, their mean scores and numbers of rows."""
 
     levels: np.ndarray
     z: np.ndarray
@@ -127,7 +137,7 @@ class ByLevel(NamedTuple):
 
     @property
     def p(self) -> float:
-        """That levels differ as much, or one of them is as far off."""
+        """Return the probability that levels differ at least as much, or that one level is at least as far off."""
         if not len(self.z):
             return 1.0
         together = float(chdtrc(len(self.z), float(self.z @ self.z)))
@@ -136,7 +146,7 @@ class ByLevel(NamedTuple):
 
 
 def by_level(codes: np.ndarray, rows: Moments, *, fewest: int, least: float) -> ByLevel:
-    """Sums of the scores of every level with so many rows, and so much variance."""
+    """Return the sums of scores of the levels with at least ``fewest`` rows and at least the variance ``least``."""
     n = int(codes.max(initial=-1)) + 1
     count, variance = np.bincount(codes, minlength=n), np.bincount(codes, weights=rows.variance, minlength=n)
     kept = np.flatnonzero((count >= fewest) & (variance >= least))

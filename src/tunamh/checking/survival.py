@@ -17,7 +17,7 @@ _DRAWS = 50
 
 
 def kaplan_meier(time: np.ndarray, seen: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``P(T > t)`` from right-censored times, and Greenwood's standard error of its logarithm, at some times."""
+    """Return the Kaplan-Meier estimate of ``P(T > t)``, and Greenwood's standard error of its logarithm."""
     ends = np.unique(time[seen])
     at_risk = len(time) - np.searchsorted(np.sort(time), ends, side="left")
     died = np.searchsorted(np.sort(time[seen]), ends, side="right") - np.searchsorted(
@@ -31,11 +31,10 @@ def kaplan_meier(time: np.ndarray, seen: np.ndarray, at: np.ndarray) -> tuple[np
 
 
 def survival(looked: Looked) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Times, Kaplan and Meier's estimate, the model's mean survival, and a band about it; None
-    if any is left-censored or came late.
+    """Return times, the Kaplan-Meier estimate, the model's mean survival, and a band about it.
 
-    The model's survival is the mean over the rows and over draws of the posterior; the band is as wide as Kaplan and
-    Meier's estimate is uncertain.
+    The result is None if a response is left-censored or has a time of entry. The model's survival is the mean over rows
+    and draws of the posterior. The width of the band is the uncertainty of the Kaplan-Meier estimate.
     """
     found = looked.residuals
     codes, entry = found.rows.seen

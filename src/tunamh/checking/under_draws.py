@@ -24,14 +24,17 @@ _FEWEST_DRAWS = 4
 
 
 class UnderDraws(NamedTuple):
-    """Numbers by (draws, rows): where rows lie, and their scores of the mean and of the spread, where there are any."""
+    """Positions of rows and their scores, arrays (draws, rows).
+
+    There are scores of the mean, and of the spread if there are any.
+    """
 
     position: np.ndarray
     location: Moments
     spread: Moments | None = None
 
     def each(self) -> Iterator[tuple[np.ndarray, Moments, Moments | None]]:
-        """Draw by draw."""
+        """Yield positions and scores, draw by draw."""
         for d, position in enumerate(self.position):
             yield position, _at(self.location, d), None if self.spread is None else _at(self.spread, d)
 
@@ -41,13 +44,16 @@ def _at(rows: Moments, draw: int) -> Moments:
 
 
 def draws_kept(draws: int, rows: int) -> np.ndarray:
-    """Which draws are looked at one by one: all, or of many rows some, evenly spaced. Any number of them is right."""
+    """Return the numbers of the draws that are examined one by one: all or, with many rows, some evenly spaced ones.
+
+    The test is valid with any number of draws.
+    """
     most = max(_FEWEST_DRAWS, _MOST_NUMBERS // max(rows, 1))
     return np.unique(np.linspace(0, draws - 1, min(draws, most)).round().astype(int))
 
 
 def under_draws(position: np.ndarray, location: Moments, spread: Moments | None = None) -> UnderDraws:
-    """Of numbers that may be the same for all draws."""
+    """Return the object for positions and scores; scores may be the same for all draws."""
 
     def whole(part: np.ndarray) -> np.ndarray:
         return np.broadcast_to(part, position.shape)
@@ -60,7 +66,7 @@ def under_draws(position: np.ndarray, location: Moments, spread: Moments | None 
 def trend_under_draws(
     parts: Iterator[tuple[np.ndarray, Moments]], degrees: int = 3, *, constant: bool = False
 ) -> float:
-    """The probability of a trend at least as large along the positions, if the model is right."""
+    """Return the probability of a trend at least as large along the positions, if the model is right."""
     z, skew = np.mean([sums_of_scores(*part, degrees, constant) for part in parts], axis=0)
     normal = np.array([unskewed(float(one), float(own)) for one, own in zip(z, skew, strict=True)])
     count = np.count_nonzero(z)
@@ -70,7 +76,10 @@ def trend_under_draws(
 def by_bins(
     position: np.ndarray, bins: int, of_bin: Callable[[int, np.ndarray], tuple[float, ...]]
 ) -> tuple[np.ndarray, ...]:
-    """Means over draws of numbers that each bin has: its rows are those that lie side by side under the draw."""
+    """Return means over draws of numbers that ``of_bin`` computes for each bin.
+
+    A bin contains rows whose positions under the draw are close to each other.
+    """
     found = [
         [of_bin(d, own) for own in np.array_split(np.argsort(one, kind="stable"), bins)]
         for d, one in enumerate(position)
@@ -79,7 +88,7 @@ def by_bins(
 
 
 def fifths_under_draws(position: np.ndarray, values: np.ndarray, form: str = "+.2f") -> str:
-    """Means in the lowest, the middle and the highest fifth of the rows."""
+    """Return in words the means in the lowest, the middle and the highest fifth of the rows."""
     (means,) = by_bins(position, 5, lambda d, own: (float(values[d, own].mean()),))
     low, _, middle, _, high = means
     return f"{low:{form}} in the lowest fifth, {middle:{form}} in the middle, {high:{form}} in the highest"
@@ -88,7 +97,7 @@ def fifths_under_draws(position: np.ndarray, values: np.ndarray, form: str = "+.
 def shares_by_probability(
     learned: UnderDraws, trials: np.ndarray | None, bins: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """In bins of rows: the probability that is said, the share that is seen, and its standard deviation."""
+    """Return, for bins of rows, the predicted probability, the observed share, and its standard deviation."""
     n = np.ones(learned.position.shape[1]) if trials is None else trials
 
     def of_bin(d: int, own: np.ndarray) -> tuple[float, ...]:

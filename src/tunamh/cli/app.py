@@ -57,15 +57,16 @@ def main(
 
 
 class Refused(Exception):
-    """What a person at the shell must mend; the text says how."""
+    """An error that the user of the shell can correct. The text says how."""
 
 
 def command(function: Command) -> Command:
-    """A command of the app, whose errors that a person can mend are one message and exit code 2, without a traceback.
+    """Make a command from a function.
 
-    What it prints never takes what it does: where standard output cannot be written, the work is done all the same, and
-    the exit code is then 1; a reader who has seen enough (``| head``) is no failure. ``TUNAMH_TRACEBACK=1`` in the
-    environment shows where an error comes from.
+    Errors that the user can correct are one message and exit code 2, without a traceback.
+
+    If standard output cannot be written, the work is done nevertheless, and the exit code is 1. A reader that stops
+    early (``| head``) is no failure. With ``TUNAMH_TRACEBACK=1`` in the environment, errors show where they come from.
     """
 
     @functools.wraps(function)
@@ -84,7 +85,10 @@ def command(function: Command) -> Command:
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
-    """A command for the shell of a function that takes data classes: the fields of these become its options."""
+    """Make a command for the shell from a function that takes data classes.
+
+    Their fields become options of the command.
+    """
     hints = get_type_hints(function, include_extras=True)
     given: dict[str, Any] = {
         name: kind if is_dataclass(kind) else None for name, kind in hints.items() if name != "return"

@@ -114,7 +114,7 @@ def _output(word: str, kind: str, more: Mapping[str, str] = MappingProxyType({})
 
 
 def run(word: str, kind: str) -> None:
-    """Fit small models of a family, as a first call does; prints the files of compiled code that were loaded."""
+    """Fit small models of a family, as a first call does. Print the files of compiled code that were loaded."""
     from .. import regression, sample, summary
     from ..compiled.cache import loaded
     from ..results.convergence import FEWEST_TO_JUDGE

@@ -15,7 +15,7 @@ _WORDS = ("reference", "pairwise", "sequential", "sd", "minmax")
 
 @dataclass(frozen=True)
 class EffectsRequest:
-    """Which effects are wanted; each field is an option."""
+    """The effects that the user wants; each field is an option of the command."""
 
     compare: Annotated[
         list[str] | None,
@@ -48,7 +48,7 @@ class EffectsRequest:
     seed: Annotated[int | None, typer.Option(min=0, help="Seed for the effects of new groups.")] = None
 
     def answer(self, tree: Any, data: Any) -> Any:
-        """A table of effects."""
+        """Return the table of the effects."""
         import tunamh
 
         if self.compare and self.slope:
@@ -69,7 +69,7 @@ class EffectsRequest:
 
     @staticmethod
     def draw(table: Any, place: Path) -> None:
-        """A picture of the table in a file."""
+        """Save a picture of the table in a file."""
         import numpy as np
 
         import tunamh

@@ -19,7 +19,7 @@ KINDS = ".parquet, .csv, .tsv (also .gz), .npy or .npz"
 
 
 def read_table(path: Path, memory: str | None = None, cache: str | None = None, new_levels: str = "grow") -> Any:
-    """A pandas or pyarrow table, or a dict of arrays; ``memory`` is what may be held of Parquet files."""
+    """Return a pandas or pyarrow table, or a dict of arrays. ``memory`` limits the memory for Parquet files."""
     parquet = path.is_dir() or path.suffix in _PARQUET
     if memory is not None and not parquet:
         raise Refused(f"--memory works only with Parquet files, and {path} is not one.")
@@ -112,7 +112,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def refuse_existing(out: Path, *endings: str) -> None:
-    """Before anything long begins: nothing is written over, and what will be written can be."""
+    """Raise an error if the output file exists or cannot be written. This is called before long work."""
     if os.path.lexists(out):
         raise Refused(f"{out} exists already: choose another name. tunamh never overwrites a file.")
     if endings and out.suffix not in endings:
@@ -126,7 +126,7 @@ def refuse_existing(out: Path, *endings: str) -> None:
 
 
 def write_new(out: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """``write(file)`` fills a file that then gets its name, unless something has it by now."""
+    """Let ``write(file)`` fill a temporary file, then give it its name, unless a file with this name exists now."""
     handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=out.suffix)
     part = Path(name)
     try:
@@ -150,7 +150,7 @@ def _umask() -> int:
 
 
 def save(tree: Any, out: Path) -> Path:
-    """A DataTree as netCDF; if that fails, in the folder of temporary files, so that no draws are lost."""
+    """Save a DataTree as netCDF. If this fails, save it in the folder of temporary files, so that no draws are lost."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of other libraries, which a filter may make errors
         data = as_bytes(tree)
@@ -176,7 +176,7 @@ def _reason(error: Exception) -> str:
 
 
 def open_result(path: Path) -> Any:
-    """A saved result, or a stored run."""
+    """Open a saved result or a stored run."""
     if not path.exists():
         raise Refused(f"there is no file or folder {path}.")
     if path.is_dir():

@@ -26,7 +26,7 @@ _NUMBERS = {**{law: kind.word_numbers for law, kind in _LAWS.items()}, "lkj": ("
 
 
 def priors_named(texts: list[str]) -> dict[str, Any] | None:
-    """By term, from texts such as ``distance=normal(0, 1)``."""
+    """Return priors by term from texts such as ``distance=normal(0, 1)``."""
     found: dict[str, Any] = {}
     for text in texts:
         match = _PRIOR.fullmatch(text)
@@ -44,7 +44,7 @@ def priors_named(texts: list[str]) -> dict[str, Any] | None:
 
 
 def predictors_named(texts: list[str]) -> dict[str, str] | None:
-    """By parameter, from texts such as ``scale=~ distance``."""
+    """Return formulas by parameter from texts such as ``scale=~ distance``."""
     found = {}
     for text in texts:
         name, equals, formula = text.partition("=")

@@ -16,7 +16,10 @@ from .names import FAMILIES, PRIORS, family_named, predictors_named, priors_name
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """Plain values, as JSON has them; each is an argument or an option of a command (`with_options`)."""
+    """The model that the user describes. Each field is an argument or an option of a command (`with_options`).
+
+    The fields are plain values that JSON can store.
+    """
 
     data: Annotated[
         str,
@@ -68,7 +71,7 @@ class SampleRequest:
         return read_table(Path(self.data), self.memory, self.cache, self.new_levels)
 
     def target(self, table: Any) -> Any:
-        """The regression; it carries these choices along."""
+        """Return the regression. It contains this request, so that its results do, too."""
         from ..formula import regression
 
         target = regression(
@@ -88,7 +91,7 @@ class SampleRequest:
 
     @classmethod
     def of_run(cls, header: Any) -> SampleRequest:
-        """What the command asked for that began a stored run."""
+        """Return the request of the command that began a stored run."""
         model = header.settings.get("model") or {}
         origin = model.get("origin")
         if not isinstance(origin, dict):

@@ -29,7 +29,7 @@ def _times(kind: str, given: str | None) -> list[float] | None:
 
 
 def shown_table(table: Any) -> str:
-    """All columns of a summary, whatever the width of the screen."""
+    """Return a summary as text with all columns, for any width of the screen."""
     below = table.attrs.get("laplace", "")
     return f"{table.to_string(max_rows=200)}\n{below}".rstrip()
 

@@ -24,7 +24,7 @@ SECONDS = Annotated[float | None, typer.Option(min=0.001, help="Stop after this 
 
 @dataclasses.dataclass(frozen=True)
 class RunRequest:
-    """Where the draws go, and how many there are; each field is an option of ``tunamh sample``."""
+    """Where the draws go, and how many there are. Each field is an option of ``tunamh sample``."""
 
     out: OUT = None
     store: Annotated[Path | None, typer.Option(help="New folder: save the run in it during sampling.")] = None
@@ -42,7 +42,7 @@ class RunRequest:
     ] = False
 
     def refuse(self) -> None:
-        """Raise unless the draws can be kept where they are to go."""
+        """Raise an error if the draws cannot be saved where the user wants them."""
         if self.out is None and self.store is None:
             raise Refused(
                 "say where to save the draws: --out run.nc, or --store run (a folder; you can resume the run)."

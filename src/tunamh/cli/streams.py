@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Patient:
-    """A text stream that keeps its first failure and is silent from then on, where others raise."""
+    """A text stream that never raises. It stores its first failure and prints nothing after it."""
 
     def __init__(self, stream: Any):
         self.stream = stream
@@ -55,7 +55,10 @@ class Patient:
 
 @contextlib.contextmanager
 def patient_streams() -> Iterator[Patient]:
-    """Standard output and error that never fail; gives the first, which knows at the end whether all was printed."""
+    """Make standard output and standard error streams that never raise.
+
+    The context returns the stream of standard output, which says at the end whether everything was printed.
+    """
     out, told = Patient(sys.stdout), Patient(sys.stderr)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(told):
         try:

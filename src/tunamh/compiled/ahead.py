@@ -26,7 +26,7 @@ _OLD = 120.0  # seconds after which a claim says nothing: no part takes so long
 
 
 def usable_cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -34,15 +34,15 @@ def usable_cores() -> int:
 
 
 def missing(parts: Iterable[Any]) -> list[Part]:
-    """The parts among some objects that are neither compiled here nor on disk."""
+    """Return the parts that are neither compiled in this process nor on disk."""
     return [one for one in parts if isinstance(one, Part) and not one.is_kept]
 
 
 def start(parts: Iterable[Any], processes: int | None = None) -> list[subprocess.Popen]:
-    """Begin to compile what is missing, in further processes; returns at once.
+    """Start further processes that compile what is missing, and return at once.
 
-    ``processes`` is by default the number of further cores. Nothing is started where there is one core only, where at
-    most one part is missing, or where this process is not a plain Python.
+    By default ``processes`` is the number of further cores. Nothing is started if there is only one core, if at most
+    one part is missing, or if this process is not a plain Python.
     """
     names = [name for one in missing(parts) if (name := one.place) is not None]
     if processes is None:
@@ -68,7 +68,7 @@ def _started(names: list[str]) -> subprocess.Popen:
 
 
 def work() -> None:
-    """What a further process does: take parts that nobody has taken, until there are none."""
+    """Do the work of a further process: compile parts that no process has taken, until there are none."""
     with compiling():
         for name in sys.argv[1:]:
             one = part_at(name)
@@ -78,9 +78,9 @@ def work() -> None:
 
 
 def finish(parts: Iterable[Any], report: Callable[[int], None] = lambda left: None) -> None:
-    """Compile or load all parts. ``report`` is given the number of parts that are left to compile, whenever it falls.
+    """Compile or load all parts. When the number of remaining parts falls, ``report`` is called with this number.
 
-    Parts that another process has taken are waited for at the end.
+    At the end, wait for parts that other processes have taken.
     """
     wanted = [one for one in parts if isinstance(one, Part)]
     left, told = missing(wanted), 0

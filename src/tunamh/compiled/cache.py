@@ -46,7 +46,7 @@ def _candidates() -> list[Path]:
 
 @cache
 def folder() -> Path | None:
-    """Where compiled code is written to; None where no folder is writable."""
+    """Return the folder for compiled code, or None if no folder is writable."""
     for candidate in _candidates():
         with contextlib.suppress(OSError, RuntimeError):
             candidate.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,10 @@ _loaded: set[Path] = set()
 
 
 def loaded() -> list[Path]:
-    """Files whose machine code this process has loaded: what a wheel must bring for the same calls."""
+    """Return the files from which this process has loaded machine code.
+
+    A wheel must contain them for the same calls.
+    """
     return sorted(_loaded)
 
 
@@ -69,7 +72,7 @@ def _rebuild(target_context: Any, data: Any) -> Any:
 
 
 class ContentCache:
-    """The cache of one function, as Numba's dispatchers ask for it."""
+    """The cache of one function, with the methods that Numba's dispatchers call."""
 
     told = False
 
@@ -101,7 +104,7 @@ class ContentCache:
         return None if name is None or where is None else where / name
 
     def file(self, signature: Any, target_context: Any) -> Path | None:
-        """Where machine code for these types is, or will be; None where none can be kept."""
+        """Return the file of the machine code for these types, or None if it cannot be stored."""
         return self._file(signature, target_context.codegen())
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
@@ -145,7 +148,7 @@ class ContentCache:
                 old.unlink()
 
     def flush(self) -> None:
-        """Numba asks for this when a function is to be compiled again: it has another digest then."""
+        """Do nothing. Numba calls this when a function is compiled again, but then it has another hash."""
 
     enable = disable = flush
 

@@ -22,7 +22,7 @@ _SIGNATURE = ctypes.CFUNCTYPE(*([ctypes.c_int64] * 5), ctypes.c_double, ctypes.c
 
 @intrinsic
 def call_back(typing, address, kind, first, second, size, number, out):
-    """``function(kind, first, second, size, number, out)`` of the Python function at ``address``."""
+    """Compile a call of the Python function at ``address``: ``function(kind, first, second, size, number, out)``."""
 
     def emit(context, builder, signature, arguments):
         whole, real = ir.IntType(64), ir.DoubleType()
@@ -34,7 +34,7 @@ def call_back(typing, address, kind, first, second, size, number, out):
 
 
 class Callback:
-    """A Python function that compiled code can call as long as this object lives."""
+    """A Python function that compiled code can call while this object exists."""
 
     def __init__(self, function: Callable[[int, int, int, int, float, int], int]):
         self._kept = _SIGNATURE(function)
@@ -42,5 +42,5 @@ class Callback:
 
 
 def vector_at(address: int, size: int, kind: Any = ctypes.c_double) -> np.ndarray:
-    """The array of so many numbers that begins there; the caller of the function keeps it alive."""
+    """Return the array of ``size`` numbers that begins at an address. The caller of the function keeps it alive."""
     return np.ctypeslib.as_array((kind * size).from_address(address))

@@ -19,7 +19,7 @@ _ROWS_OF_A_STRIP = 64  # which are written to the cache line by line, whatever t
 
 @helper
 def columns_of(matrix, out):
-    """The columns of a matrix below each other."""
+    """Write the columns of a matrix as the rows of ``out``."""
     n, d = matrix.shape
     for start in range(0, n, _STRIP):
         stop = min(start + _STRIP, n)
@@ -30,7 +30,7 @@ def columns_of(matrix, out):
 
 @helper
 def fill_rows(columns, out):
-    """Columns (d, n) into the first d places of rows."""
+    """Write columns (d, n) into the first d positions of rows."""
     d, n = columns.shape
     for start in range(0, n, _ROWS_OF_A_STRIP):
         stop = min(start + _ROWS_OF_A_STRIP, n)
@@ -84,7 +84,7 @@ def _combine(lines, first, stride, factors, out):
 
 @helper(fastmath=REASSOCIATE)
 def dots(lines, theta, out):
-    """``X theta``; ``lines`` are the columns of ``X``, one behind the other."""
+    """Compute ``X theta``. ``lines`` are the columns of ``X``, one after the other."""
     n = out.size
     for start in range(0, n, _LONG_STRIP):
         _combine(lines, start, n, theta, window(out, start, min(_LONG_STRIP, n - start)))
@@ -92,7 +92,7 @@ def dots(lines, theta, out):
 
 @helper(fastmath=REASSOCIATE)
 def moments(lines, values, out):
-    """``X' values``."""
+    """Compute ``X' values``."""
     n = values.size
     for j in range(out.size):
         out[j] = dot(window(lines, j * n, n), values)
@@ -100,7 +100,7 @@ def moments(lines, values, out):
 
 @helper(fastmath=REASSOCIATE)
 def sandwich(lines, weight, out):
-    """To ``out``, zero at first, ``X' diag(weight) X``."""
+    """Compute ``X' diag(weight) X``; ``out`` must be zero at first."""
     n, d = weight.size, out.shape[0]
     x, weighted = np.empty(d * _STRIP), np.empty(_STRIP)
     for start in range(0, n, _STRIP):
@@ -118,9 +118,9 @@ def sandwich(lines, weight, out):
 
 @helper(fastmath=REASSOCIATE)
 def norms(lines, factors, out):
-    """Lengths of the rows of ``X F``; ``factors`` are the columns of ``F``, one behind the other.
+    """Compute the lengths of the rows of ``X F``. ``factors`` are the columns of ``F``, one after the other.
 
-    Of a triangular ``F`` the zeros at the head of a column cost nothing.
+    If ``F`` is triangular, the zeros at the beginning of its columns are skipped.
     """
     n = out.size
     d = lines.size // n

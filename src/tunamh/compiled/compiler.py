@@ -75,12 +75,12 @@ _clock = _Clock()
 
 
 def seconds_compiling() -> float:
-    """Seconds that this process has spent so far on compiling, or on loading what was compiled."""
+    """Return the seconds that this process has spent on compiling, or on loading compiled code."""
     return _clock.seconds
 
 
 def compiling() -> AbstractContextManager[None]:
-    """Seconds inside this context count as compiling."""
+    """Return a context: the seconds inside it count as compiling."""
     return _clock
 
 
@@ -96,7 +96,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def compile_whole(dispatcher: Any, signature: Any) -> Any:
-    """What `Dispatcher.compile` does, timed, and with Ctrl-C raised only when the function is finished."""
+    """Do what `Dispatcher.compile` does, measure the time, and raise Ctrl-C only when the function is finished."""
     with _clock, HeldInterrupts() as ctrl_c:
         compiled = type(dispatcher).compile(dispatcher, signature)
     if ctrl_c.heard:
@@ -105,9 +105,9 @@ def compile_whole(dispatcher: Any, signature: Any) -> Any:
 
 
 def compiled(function: Callable, *, cache: bool, inner: bool, **flags: Any) -> Any:
-    """``function`` for Numba to compile when it is first called; with ``cache``, kept on disk (`.cache`).
+    """Return a function that Numba compiles when it is first called. With ``cache``, it is stored on disk (`.cache`).
 
-    With ``inner``, compiled functions take its code into their own (`.inner`).
+    With ``inner``, compiled functions that call it contain a copy of its code (`.inner`).
     """
     if cache and "<locals>" in function.__qualname__:
         _name_by_contents(function)

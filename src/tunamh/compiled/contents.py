@@ -24,16 +24,19 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtyp
 
 
 class NoDigest(Exception):
-    """A function mentions something of which nobody knows what it is made of: it is compiled in every process."""
+    """A function refers to something that cannot be hashed. So its compiled code is not stored on disk."""
 
 
 def digest_of(function: Any) -> str:
-    """Of a plain function and all that it mentions; `NoDigest` where that cannot be told."""
+    """Return a hash of a function and of everything to which it refers. Raise `NoDigest` if this is impossible."""
     return _Reader().digest(function)
 
 
 def digest_of_types(signature: Iterable[types.Type]) -> str:
-    """Of the types of arguments: names of fields count, since code that reads a field holds its position."""
+    """Return a hash of the types of arguments.
+
+    Names of fields are included, because code that reads a field contains its position.
+    """
     digest = hashlib.sha256()
     for kind in signature:
         _feed(digest, *_types(kind))
@@ -189,6 +192,6 @@ class _Reader:
 
 
 def options_of(dispatcher: Any) -> list[str]:
-    """How a function is compiled, in an order that does not depend on the process."""
+    """Return how a function is compiled, in an order that is the same in every process."""
     options = dispatcher.targetoptions.items()
     return sorted(f"{name}={sorted(value) if isinstance(value, set) else value!r}" for name, value in options)

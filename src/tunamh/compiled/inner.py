@@ -32,7 +32,7 @@ class _CodeToLink(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """What a compiled function keeps of Python has an address once its caller is machine code; not before."""
+        """Return an object that ignores the addresses of Python objects: the machine code of the caller sets them."""
         return SimpleNamespace(set_env=lambda name, environment: None)
 
     def serialize_using_object_code(self) -> tuple[str, str, bytes]:
@@ -48,7 +48,7 @@ class _ToLink(Compiler):
 
 
 def code_to_link(target_context: Any, data: Any) -> Any:
-    """What an inner function was, from a file of the cache."""
+    """Return an inner function that was read from a file of the cache."""
     (name, _, bitcode), described, environment, signature, *_, referenced = data
     library = _CodeToLink(target_context.codegen(), name)
     library._final_module = binding.parse_bitcode(bitcode)
@@ -69,10 +69,10 @@ def code_to_link(target_context: Any, data: Any) -> Any:
 
 
 def inner_dispatcher(function: Any, options: dict[str, Any]) -> Any:
-    """Numba's dispatcher of an inner function.
+    """Return Numba's dispatcher of an inner function.
 
-    Of a function whose sums may be reordered, machine code is made all the same: LLVM spells out on the way how vector
-    lanes are added up. Left to the caller, that would give other roundings than releases before have.
+    If the sums of a function may be reordered, machine code is also made for the function itself. Then LLVM decides how
+    vector lanes are added. If the caller decided this, the rounding would differ from earlier releases.
     """
     without = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     pipeline = Compiler if options["fastmath"] else _ToLink
@@ -80,12 +80,15 @@ def inner_dispatcher(function: Any, options: dict[str, Any]) -> Any:
 
 
 def is_to_link(dispatcher: Any) -> bool:
-    """Whether there is no machine code of its own."""
+    """Return True if the function has no machine code of its own."""
     return dispatcher._compiler.pipeline_class is _ToLink
 
 
 class OuterDispatcher(CPUDispatcher):
-    """A function as Python calls it; to compiled functions, its type is that of ``inner`` where there is one."""
+    """A function in the form that Python calls.
+
+    For compiled functions it has the type of ``inner``, if there is one.
+    """
 
     inner: Any = None
 
@@ -94,7 +97,9 @@ class OuterDispatcher(CPUDispatcher):
         return types.Dispatcher(self if self.inner is None else self.inner)
 
     def add_overload(self, cres: Any) -> None:
-        """Tell machine code, too, where Python's objects are that it and the inner functions in it mention."""
+        """Add compiled code, and give machine code the addresses of the Python objects that it and its inner functions
+        use.
+        """
         super().add_overload(cres)
         for environment in cres._find_referenced_environments():
             cres.library.codegen.set_env(environment.env_name, environment)

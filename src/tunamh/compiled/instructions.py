@@ -23,7 +23,7 @@ _FEATURES = ",".join([_LEVEL_2, *(f"+{name}" for name in _LEVEL_3)])  # level 4 
 
 
 def instruction_sets() -> dict[str, str]:
-    """Those that this processor has, the largest first: LLVM's name and features."""
+    """Return the instruction sets of this processor, the largest first: LLVM's name and features."""
     machine = platform.machine().lower()
     if machine in ("arm64", "aarch64"):
         return {"generic": "+neon"}
@@ -38,7 +38,10 @@ def instruction_sets() -> dict[str, str]:
 
 
 def choose_instruction_set() -> None:
-    """Before anything is compiled; nothing is changed where a person has chosen, or on a processor of another kind."""
+    """Choose the instruction set before anything is compiled.
+
+    Nothing is changed if the user has chosen one, or on other kinds of processors.
+    """
     config: Any = numba.config
     known = instruction_sets()
     if known and config.CPU_NAME is None and config.CPU_FEATURES is None:

@@ -47,7 +47,7 @@ Field = str | tuple[str | int, ...]
 
 
 class Narrow(tuple):
-    """The extent of a vector of 32-bit numbers, two in the place of one."""
+    """The shape of an array of 32-bit numbers; two of them use the space of one number."""
 
     dtype: type
 
@@ -109,7 +109,7 @@ def _how_records_are_read() -> str:
 
 
 class Layout:
-    """Where the fields of a record lie; see the module."""
+    """The positions of the fields of a record. The docstring of the module has the details."""
 
     def __init__(self, name: str, *given: str, **fields: Field):
         self.name, self.given, self.fields = name, given, fields
@@ -142,7 +142,7 @@ class Layout:
     # --------------------------------------------------------------------------------------------------- in Python
 
     def shapes(self, **sizes: int) -> dict[str, tuple[int, ...]]:
-        """The shape of every array, given all extents."""
+        """Return the shape of every array for given extents."""
         return {
             name: tuple(_evaluated(_tree(extent), sizes, int, _IN_PYTHON) for extent in kind)
             for name, kind in self.fields.items()
@@ -150,7 +150,7 @@ class Layout:
         }
 
     def lengths(self, **sizes: int) -> dict[str, int]:
-        """How many numbers every field takes, given all extents."""
+        """Return the length of every field for given extents."""
         shapes, found = self.shapes(**sizes), {}
         for name, kind in self.fields.items():
             length = int(np.prod(shapes.get(name, ()), dtype=np.int64))
@@ -158,13 +158,13 @@ class Layout:
         return found
 
     def places(self, **sizes: int) -> SimpleNamespace:
-        """Where every field begins in a record, given all extents; ``end`` is how long it is."""
+        """Return where every field begins in a record for given extents. ``end`` is the length of the record."""
         lengths = self.lengths(**sizes)
         ends = np.cumsum([0, *lengths.values()]).tolist()
         return SimpleNamespace(**dict(zip(lengths, ends, strict=False)), end=ends[-1])
 
     def pack(self, **values: Any) -> np.ndarray:
-        """The record as a vector. Extents that an array has by itself need not be told."""
+        """Return the record as a vector. Extents that the shape of an array shows need not be passed."""
         arrays = {name: np.asarray(values[name]) for name in self.fields if name in values}
         sizes = {name: int(values[name]) if name in values else self._seen(name, arrays) for name in self.sizes}
         unknown, absent = values.keys() - {*self.fields, *self.given}, self.fields.keys() - {*values, *sizes}
@@ -191,7 +191,7 @@ class Layout:
         raise TypeError(f"{self.name}: {size} is neither given nor the length of an array")
 
     def views(self, vector: np.ndarray, start: int = 0, **given: int) -> SimpleNamespace:
-        """The record that begins at ``start``: whole numbers, numbers and flags as they are, arrays as views."""
+        """Return the record that begins at ``start``: numbers and flags as values, arrays as views."""
         sizes = {**given, **{name: int(vector[start + self.fixed[name]]) for name in self.whole}}
         shapes, lengths, at = self.shapes(**sizes), self.lengths(**sizes), start
         found: dict[str, Any] = {**sizes}
@@ -209,7 +209,7 @@ class Layout:
         return SimpleNamespace(**found)
 
     def columns(self, **sizes: int) -> dict[str, Any]:
-        """Of packed rows: the column of every field, or a slice of the columns of an array of one axis."""
+        """Return the column of every field of packed rows; for an array with one axis, a slice of columns."""
         key = tuple(sizes.items())
         if key not in self._columns:
             shapes, places = self.shapes(**sizes), vars(self.places(**sizes))
@@ -222,16 +222,19 @@ class Layout:
     # ------------------------------------------------------------------------------------------- in compiled code
 
     def reader(self) -> Any:
-        """``read(vector, start, *given)``, or ``read(rows, i, *given)`` of a matrix: the record, for compiled code."""
+        """Return a compiled reader of a record: ``read(vector, start, *given)`` or ``read(rows, i, *given)``."""
         return _readers[len(self.given)](self)
 
     @property
     def members(self) -> tuple[str, ...]:
-        """What a record is to compiled code: its address, extents, where it ends, where fields begin that move."""
+        """Return the members of a record in compiled code.
+
+        These are its address, its extents, its end, and where those fields begin whose position is not fixed.
+        """
         return ("", *self.sizes, "end", *(f"at {name}" for name in self.fields if name not in self.fixed))
 
     def begin(self, context: Any, builder: Any, data: Any, given: Any) -> list:
-        """The members of the record at the address ``data``."""
+        """Return the members of the record at the address ``data``."""
         sizes = dict(zip(self.given, given, strict=True))
         for name in self.whole:
             number = builder.load(builder.gep(data, [_whole(context, self.fixed[name])]))
@@ -249,7 +252,7 @@ class Layout:
         return [data, *(sizes[name] for name in self.sizes), at, *begins]
 
     def shape(self, context: Any, builder: Any, name: str, sizes: dict[str, Any]) -> list:
-        """The extents of a field in machine code."""
+        """Return the extents of a field in machine code."""
         field, operations = self.fields[name], _in_machine_code(builder)
         extents = field if isinstance(field, tuple) else ()
         return [_evaluated(_tree(one), sizes, lambda value: _whole(context, value), operations) for one in extents]
@@ -260,7 +263,10 @@ def _declared_again(name: str, given: tuple[str, ...], fields: dict[str, Field])
 
 
 class Record(types.Type):
-    """The type of a record in an array of some type. Its name says what was declared: compiled code is kept by it."""
+    """The Numba type of a record in an array.
+
+    Its name contains the declaration, because compiled code is stored by it.
+    """
 
     def __init__(self, layout: Layout, array: Any):
         self.layout, self.array = layout, array.copy(readonly=not array.mutable, ndim=1, layout="C")

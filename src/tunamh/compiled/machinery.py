@@ -37,12 +37,12 @@ CONTRACT = {"contract", "nsz"}
 
 
 def helper(function: Callable | None = None, *, fastmath: Any = False, inline: bool = False, cache: bool = True) -> Any:
-    """Compile a function that other compiled functions call; cached on disk where a folder is writable.
+    """Compile a function that other compiled functions call. It is stored on disk if a folder is writable.
 
-    ``inline`` forces LLVM to inline it: a call inside a loop, however short, keeps the loop scalar. A function whose
-    sums may be reordered is always inlined. It would else exist twice, by itself and inside its caller, with other
-    roundings: code just compiled calls the one and code from the cache the other, so that the first draws after an
-    installation would differ from all later ones.
+    ``inline`` forces LLVM to inline it, because a call inside a loop prevents vectorisation of the loop. A function
+    whose sums may be reordered is always inlined. Otherwise there would be two versions, alone and inside its caller,
+    with different rounding: newly compiled code would call one and code from the cache the other. Then the first draws
+    after an installation would differ from all later draws.
     """
 
     def decorate(function: Callable) -> Any:
@@ -156,13 +156,16 @@ class Part(types.WrapperAddressProtocol):
 
 @typeof_impl.register(Part)
 def _role_of(part: Part, context: Any) -> Any:
-    """Its role is its type. Left to itself, Numba makes the type anew from the signature, for every part of a bundle
-    and at every call: half a millisecond for a model."""
+    """Its role is its type.
+
+    Left to itself, Numba makes the type anew from the signature, for every part of a bundle and at every call: half a
+    millisecond for a model.
+    """
     return part.role
 
 
 def part_at(place: str) -> Any:
-    """The part that is found there (`Part.place`)."""
+    """Return the part at a place (`Part.place`)."""
     module, name, *numbers = place.split(":")
     found = getattr(importlib.import_module(module), name)
     return found(*map(int, numbers)) if numbers else found
@@ -173,7 +176,7 @@ def _made_again(function: Callable, role: Any, fastmath: Any, cache: bool) -> Pa
 
 
 def compile_now(part: Part, call: str) -> Part:
-    """Compile a part made of a user's function at once, so that a mistake shows where it was made."""
+    """Compile a part made from a user's function now, so that an error appears where the part was made."""
     try:
         part.__wrapper_address__()
     except NumbaError as error:
@@ -182,7 +185,7 @@ def compile_now(part: Part, call: str) -> Part:
 
 
 def does_not_compile(call: str, error: NumbaError) -> TypeError:
-    """What to say of a user's function that Numba refuses."""
+    """Return the error for a user's function that Numba cannot compile."""
     return TypeError(
         f"{call} does not compile. Decorate it with @numba.njit, without a signature. theta, prop and row are float64 "
         f"vectors; a function may write only to prop of a proposal. The result must be a number.\n{error}"
@@ -190,16 +193,16 @@ def does_not_compile(call: str, error: NumbaError) -> TypeError:
 
 
 def part(role: Any, *, fastmath: Any = False, cache: bool = True) -> Callable[[Callable], Part]:
-    """Decorator: this function plays ``role``."""
+    """Decorator: compile a function for the role ``role``."""
     return lambda function: Part(function, role, fastmath=fastmath, cache=cache)
 
 
 @intrinsic
 def borrowed(typing, bundle):
-    """The same array, or bundle of arrays, without reference counters; the caller keeps the arrays alive.
+    """Return the same array, or bundle of arrays, without reference counters. The caller must keep the arrays alive.
 
-    Handing a bundle to a part counts every array in it up and down again by atomic operations. In the chain loop that
-    was a third of the time of a step with few rows.
+    If a bundle with counters is passed to a part, the counter of every array is changed by atomic operations. In the
+    chain loop this took a third of the time of a step with few rows.
     """
 
     def strip(context, builder, kind, value):
@@ -222,7 +225,10 @@ def borrowed(typing, bundle):
 
 @intrinsic
 def read_only(typing, array):
-    """The same array with a type that forbids writing: what a user's own function is given of the chain's state."""
+    """Return the same array with a type that forbids writing.
+
+    User's functions get the state of the chain in this form.
+    """
 
     def emit(context, builder, signature, arguments):
         return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])

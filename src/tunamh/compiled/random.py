@@ -23,12 +23,14 @@ _WORD = 2**64 - 1
 
 
 def seed_lanes(seed: np.random.SeedSequence) -> np.ndarray:
-    """The state of eight generators, from one seed."""
+    """Return the state of eight generators, made from one seed."""
     return seed.generate_state(4 * LANES, np.uint64).reshape(4, LANES)
 
 
 def words_of_generator(rng: np.random.Generator) -> np.ndarray:
-    """The state of a PCG64 generator in words of 64 bits: two of the state, two of the increment, the spare half."""
+    """Return the state of a PCG64 generator as 64-bit words: two for the state, two for the increment, and the spare
+    half.
+    """
     known: Any = rng.bit_generator.state
     state, increment = known["state"]["state"], known["state"]["inc"]
     words = [state >> 64, state & _WORD, increment >> 64, increment & _WORD, known["has_uint32"], known["uinteger"]]
@@ -36,7 +38,7 @@ def words_of_generator(rng: np.random.Generator) -> np.ndarray:
 
 
 def generator_from_words(words: np.ndarray) -> np.random.Generator:
-    """The generator whose words they are."""
+    """Return the generator that has these words."""
     high, low, increment_high, increment_low, has_half, half = map(int, words)
     bits = np.random.PCG64(0)
     bits.state = {
@@ -55,9 +57,9 @@ def _rotated(x, k):
 
 @helper
 def fill_uniforms(lanes, out):
-    """Fill ``out``, whose length is a multiple of `LANES`, with uniforms on [0, 1) of 52 bits.
+    """Fill ``out`` with uniform numbers on [0, 1) of 52 bits. Its length must be a multiple of `LANES`.
 
-    The 52 high bits become the fraction of a number in [1, 2), which needs no conversion from integers.
+    The 52 high bits become the fraction of a number in [1, 2), so no conversion from integers is needed.
     """
     s0, s1, s2, s3 = lanes[0], lanes[1], lanes[2], lanes[3]
     for start in range(0, out.size, LANES):

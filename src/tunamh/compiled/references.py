@@ -16,7 +16,7 @@ from .machinery import intrinsic
 
 @intrinsic
 def address_of(typing, bundle):
-    """Where the bundle lies, until the function that asks returns. Its arrays live until `keep_until_here`."""
+    """Return the address of a bundle. It is valid until the calling function returns; see also `keep_until_here`."""
 
     def emit(context, builder, signature, arguments):
         place = cgutils.alloca_once_value(builder, arguments[0])
@@ -27,7 +27,7 @@ def address_of(typing, bundle):
 
 @intrinsic
 def keep_until_here(typing, bundle):
-    """A use of the bundle: Numba frees arrays after the last one."""
+    """Keep the arrays of the bundle alive until this line. Numba frees arrays after their last use."""
 
     def emit(context, builder, signature, arguments):
         return context.get_dummy_value()
@@ -36,7 +36,7 @@ def keep_until_here(typing, bundle):
 
 
 def bundle_at(kind: Any) -> Any:
-    """``read(address)`` in compiled code: the bundle of this type there, its arrays without reference counters."""
+    """Return ``read(address)`` for compiled code: it returns the bundle of this type, without reference counters."""
 
     def load(context, builder, kind, pointer):
         if isinstance(kind, types.BaseTuple):
@@ -65,7 +65,7 @@ def bundle_at(kind: Any) -> Any:
 
 
 def part_at(role: Any) -> Any:
-    """``pointer(address)`` in compiled code: the part of this role there, to be called."""
+    """Return ``pointer(address)`` for compiled code: it returns the part with this role."""
 
     @intrinsic
     def pointer(typing, address):

@@ -65,7 +65,7 @@ FamilyEnergy = types.FunctionType(types.void(_integer, _vector, _vector, _fixed,
 
 
 class Data(NamedTuple):
-    """What a target's block functions read, and the scratch of one chain for them."""
+    """What the compiled functions of a target read, and the work space of one chain for them."""
 
     rows: Any
     hyper: Any
@@ -96,7 +96,7 @@ size of the numbers that cancel in ``U_i(theta)``, by which rounding is measured
 
 
 class Model(NamedTuple):
-    """A target, as compiled code sees it."""
+    """A target in the form that compiled code reads."""
 
     data: Any
     differences: Any
@@ -137,7 +137,7 @@ slot; with random access a row's slot is its number."""
 
 
 class Stream(NamedTuple):
-    """Slots of rows, and uniforms, drawn ahead by a supply; see `tunamh.rows.supply`."""
+    """A stream of row numbers and uniform numbers, drawn in advance by a supply; see `tunamh.rows.supply`."""
 
     lanes: Any
     ring: Any
@@ -151,7 +151,7 @@ _stream = types.NamedTuple([_lanes, _index, _vector, _index, Refill, _rows], Str
 
 
 class Work(NamedTuple):
-    """One block's scratch: row numbers, rises (differences) and bounds ``c_i``."""
+    """Work space for one block: row numbers, rises (energy differences) and bounds ``c_i``."""
 
     index: Any
     rise: Any
@@ -231,11 +231,11 @@ Decide = types.FunctionType(_decision(_generator, _move, _model, _stream, _fixed
 
 
 class Place(NamedTuple):
-    """Where a chain is: states and, at these, the parameters that rows and prior see.
+    """Where a chain is: states, and the parameters at these states, which rows and prior read.
 
-    ``here`` is the chain's state; a kernel moves it in place. ``theta`` are the parameters at ``here``. ``there`` and
-    ``prop`` are room for a proposal. Where states are parameters, ``theta`` is the vector ``here``, and ``prop`` is the
-    vector ``there``.
+    ``here`` is the chain's state; a kernel changes it in place. ``theta`` are the parameters at ``here``. ``there`` and
+    ``prop`` are work space for a proposal. If states are parameters, ``theta`` is the vector ``here``, and ``prop`` is
+    the vector ``there``.
     """
 
     here: Any
@@ -298,14 +298,14 @@ KINDS = SimpleNamespace(
 
 
 class KernelPart(NamedTuple):
-    """One kernel of a step, with what it brings along."""
+    """One kernel of a step: its numbers and its compiled step."""
 
     own: Any
     step: Any
 
 
 class Walk(NamedTuple):
-    """A chain as the loop sees it, but for its random numbers; its kernels take turns."""
+    """A chain in the form that the loop reads, except for its random generator. Its kernels take turns."""
 
     place: Any
     stream: Any
@@ -320,7 +320,7 @@ def _walk(kernels: int) -> Any:
 
 
 class Kept(NamedTuple):
-    """What a call of the loop fills: of ``thin`` steps the last state, and the statistics of all of them."""
+    """What a call of the loop fills: the last state of every ``thin`` steps, and the statistics of all steps."""
 
     thin: int
     draws: Any
@@ -335,7 +335,7 @@ SUM, ANY, MOST = range(3)
 
 
 class Outcome(NamedTuple):
-    """How far a call of the chain loop came."""
+    """The result of a call of the chain loop: the number of steps, and a fault."""
 
     steps: int
     fault: int
@@ -356,7 +356,7 @@ with few rows takes a sixth longer where they are."""
 
 @cache
 def run_role(kernels: int) -> Any:
-    """``(rng, walk, kept) -> Outcome``: the chain loop with so many kernels; see `tunamh.chains.loop`."""
+    """Return the role ``(rng, walk, kept) -> Outcome`` of the loop for this number of kernels."""
     return types.FunctionType(_outcome(_generator, _walk(kernels), _kept))
 
 
@@ -367,7 +367,7 @@ For a test the statistic is the move bound ``C M`` of proposals: the sum of the 
 
 
 class Goals(NamedTuple):
-    """What warm-up aims at with one kernel."""
+    """The goals of warm-up for one kernel."""
 
     steps: int  # of warm-up, in all
     tuned: bool  # whether the step size is learned
@@ -378,7 +378,7 @@ class Goals(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What warm-up knows of one kernel after some of its steps."""
+    """What warm-up has learned of one kernel so far."""
 
     done: int  # steps
     log_step: float  # logarithm of the step size
@@ -393,7 +393,7 @@ _goals = types.NamedTuple([_integer, _flag, _real, _real, _integer, _integer], G
 
 
 class Lesson(NamedTuple):
-    """What warm-up may turn of one kernel, and to what end."""
+    """What warm-up may tune of one kernel, and its goals."""
 
     goals: Any
     adapt: Any
@@ -406,9 +406,10 @@ _lesson = types.NamedTuple([_goals, Adapt, _vector, _vector], Lesson)
 
 @cache
 def windows_role(kernels: int) -> Any:
-    """``(windows, run, rng, walk, kept, lessons, learned) -> Outcome``; see `tunamh.sampling.warmup`.
+    """Return the role ``(windows, run, rng, walk, kept, lessons, learned) -> Outcome`` of the loop over windows.
 
-    There is a lesson for each kernel, and a row of ``learned`` with the fields of `Learned`.
+    There is a lesson for each kernel, and a row of ``learned`` with the fields of `Learned`. See
+    `tunamh.sampling.warmup`.
     """
     lessons = types.UniTuple(_lesson, kernels)
     return types.FunctionType(
@@ -426,15 +427,15 @@ Audit = types.FunctionType(types.Tuple([_real, _integer])(_vector, _vector, _rea
 
 @part(Locate)
 def same_coordinates(state, theta, hyper):
-    """The chain's states are the parameters: ``theta`` is the vector ``state``, and nothing is left to do."""
+    """Do nothing: the chain's states are the parameters, and ``theta`` is the vector ``state``."""
 
 
 @part(Adapt)
 def nothing_to_adapt(knobs, mean):
-    """The kernel's knobs were given, or there are none."""
+    """Do nothing: the user has set the knobs of the kernel, or it has none."""
 
 
 @part(Propose)
 def no_proposal(rng, here, there, knobs):
-    """Of kernels that do not propose."""
+    """Return NaN. This is for kernels that do not propose."""
     return np.nan

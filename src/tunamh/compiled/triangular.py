@@ -9,7 +9,7 @@ from . import REASSOCIATE, helper
 
 @helper(inline=True)
 def cholesky(C, q):
-    """In the place of the lower half of ``P``, its root: ``C C' = P``."""
+    """Replace the lower half of ``P`` by its root ``C`` with ``C C' = P``."""
     for i in range(q):
         for j in range(i + 1):
             total = C[i, j]
@@ -23,7 +23,7 @@ def cholesky(C, q):
 
 @helper(inline=True)
 def solve(C, q, x):
-    """``x <- (C C')^-1 x``."""
+    """Replace ``x`` by ``(C C')^-1 x``."""
     for i in range(q):
         total = x[i]
         for k in range(i):
@@ -34,7 +34,7 @@ def solve(C, q, x):
 
 @helper(inline=True)
 def back(C, q, x):
-    """``x <- C'^-1 x``."""
+    """Replace ``x`` by ``C'^-1 x``."""
     for m in range(q):
         i = q - 1 - m
         total = x[i]
@@ -45,7 +45,7 @@ def back(C, q, x):
 
 @helper(inline=True)
 def norm(H, q, x):
-    """``sqrt(x'Hx)``."""
+    """Return ``sqrt(x'Hx)``."""
     total = 0.0
     for a in range(q):
         for b in range(q):
@@ -58,7 +58,7 @@ def norm(H, q, x):
 
 @helper(fastmath=REASSOCIATE)
 def solve_lower(L, x):
-    """``x <- L^-1 x``, of a lower triangular ``L``."""
+    """Replace ``x`` by ``L^-1 x``, where ``L`` is lower triangular."""
     for i in range(x.size):
         total = x[i]
         for k in range(i):
@@ -68,7 +68,7 @@ def solve_lower(L, x):
 
 @helper(fastmath=REASSOCIATE)
 def solve_upper(L, x):
-    """``x <- L'^-1 x``."""
+    """Replace ``x`` by ``L'^-1 x``."""
     for i in range(x.size - 1, -1, -1):
         x[i] /= L[i, i]
         for k in range(i):

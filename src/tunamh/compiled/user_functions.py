@@ -35,9 +35,9 @@ class _Kept(NamedTuple):
 
 
 def kept(function: Any, key: Hashable, make: Callable[[], Made]) -> Made:
-    """What ``make`` made for this function before, or makes now; it lives as long as the function does.
+    """Return what ``make`` made for this function before, or call ``make`` now. It lives as long as the function.
 
-    Compiling costs half a second, and megabytes that are never given back.
+    Compiling costs half a second, and memory that is never released.
     """
     memo = vars(function).setdefault(_MEMO, {})
     found = memo.get(key)
@@ -55,7 +55,7 @@ def _versions(function: Any) -> frozenset:
 
 
 def refuse_uncompiled(function: Any, what: str) -> None:
-    """Raise unless ``function`` comes from ``@numba.njit``, for one thread."""
+    """Raise an error if ``function`` was not made by ``@numba.njit``, or if it uses several threads."""
     if not isinstance(function, Dispatcher):
         raise TypeError(f"{what} must be compiled, got {shown(function)}: decorate it with @numba.njit.")
     if function.targetoptions.get("parallel"):
@@ -65,7 +65,10 @@ def refuse_uncompiled(function: Any, what: str) -> None:
 
 
 def audit(function: Any, name: str, dim: int, *, inputs: int = 1, proposal: bool = False) -> None:
-    """Call a user's function of ``inputs`` vectors with bounds checking; a proposal has ``rng`` and ``prop``, too."""
+    """Call a user's function with bounds checking.
+
+    It takes ``inputs`` vectors; a proposal also takes ``rng`` and ``prop``.
+    """
     for point in plain_points(dim):
         vectors = [point.copy() for _ in range(inputs)]
         for vector in vectors:
@@ -75,9 +78,9 @@ def audit(function: Any, name: str, dim: int, *, inputs: int = 1, proposal: bool
 
 
 class RowAudit:
-    """Calls ``function(theta, row)``, or ``function(theta, row, out)`` where ``out`` has a shape, with all rows.
+    """Calls ``function(theta, row)`` with all rows; if ``out`` has a shape, ``function(theta, row, out)``.
 
-    A row at which the function raises is ``left`` for the next point.
+    If the function raises an exception at a row, this row stays in ``left`` for the next point.
     """
 
     def __init__(self, function: Any, name: str, rows: np.ndarray, width: int, out: tuple[int, ...] = ()):
@@ -86,7 +89,10 @@ class RowAudit:
         self.left = np.ones(len(rows), dtype=np.bool_)
 
     def at(self, theta: np.ndarray) -> bool:
-        """Whether all rows are done; an index beyond an array raises an error that names the row."""
+        """Return True if all rows are done at this point.
+
+        An index outside an array raises an error that names the row.
+        """
         point, rows, width = theta.copy(), self.rows, self.width
         point.flags.writeable = False
         arguments = point, rows, width, *(self.out or [np.zeros(0)]), self.left
@@ -104,7 +110,10 @@ class RowAudit:
 
 
 class RowAudits:
-    """All rows at plain points first; those at which a function raises at every such point are left for others."""
+    """Calls functions with all rows at simple points.
+
+    Rows at which a function always raises are left for other points.
+    """
 
     def __init__(self, audits: list[RowAudit], dim: int):
         self.left = audits
@@ -112,12 +121,12 @@ class RowAudits:
             self.at(point)
 
     def at(self, theta: np.ndarray) -> None:
-        """Check the indices of rows whose functions could not be called before."""
+        """Check the indices of the rows that are left; at earlier points the functions failed for them."""
         self.left = [audit for audit in self.left if not audit.at(theta)]
 
 
 def plain_points(dim: int) -> Iterator[np.ndarray]:
-    """Zero; the others are for functions that are not defined there, as logarithms are not."""
+    """Yield zero and other points. The others are for functions that are not defined at zero, such as logarithms."""
     yield from (np.full(dim, value) for value in (0.0, 1.0, 0.5, -1.0))
     yield from np.random.default_rng(0).standard_normal((3, dim))
 

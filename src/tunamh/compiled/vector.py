@@ -17,10 +17,10 @@ from . import CONTRACT, REASSOCIATE, helper, intrinsic
 
 @helper(inline=True)
 def copy_into(out, values):
-    """``out[:] = values`` of two vectors of one length.
+    """Copy a vector into another of the same length.
 
-    Written that way, Numba compiles the wording of an error about shapes with it, strings and all: a tenth of what a
-    newcomer's first call waits for.
+    With ``out[:] = values``, Numba would also compile the text of an error about shapes, which takes a tenth of the
+    time of a user's first call.
     """
     for j in range(out.size):
         out[j] = values[j]
@@ -28,7 +28,7 @@ def copy_into(out, values):
 
 @helper(fastmath=REASSOCIATE)
 def dot(values, others):
-    """``sum_i values_i others_i``, eight or so terms at a time, in whatever order that needs."""
+    """Return ``sum_i values_i others_i``. The compiler may add the terms in any order, about eight at a time."""
     total = 0.0
     for i in range(values.size):
         total += values[i] * others[i]
@@ -37,7 +37,7 @@ def dot(values, others):
 
 @intrinsic
 def float_bits(typing, value):
-    """The bits of a float64, as an integer."""
+    """Return the bits of a float64 as an integer."""
 
     def emit(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.IntType(64))
@@ -47,7 +47,7 @@ def float_bits(typing, value):
 
 @intrinsic
 def bits_float(typing, bits):
-    """The float64 with these bits."""
+    """Return the float64 with these bits."""
 
     def emit(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.DoubleType())
@@ -57,7 +57,7 @@ def bits_float(typing, bits):
 
 @intrinsic
 def prefetch(typing, array, position):
-    """Ask for the cache line that holds ``array.flat[position]``, without waiting for it."""
+    """Start to load the cache line that contains ``array.flat[position]``, without waiting for it."""
 
     def emit(context, builder, signature, arguments):
         data = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0]).data
@@ -76,7 +76,7 @@ _LINE = 8  # float64 numbers in a 64-byte cache line
 
 @helper
 def prefetch_row(matrix, i):
-    """Ask for all cache lines of row ``i`` of a matrix in C order."""
+    """Start to load all cache lines of row ``i`` of a matrix in C order."""
     width = matrix.shape[1]
     for j in range(0, width, _LINE):
         prefetch(matrix, i * width + j)
@@ -110,9 +110,9 @@ def _exponential_tail(r):
 
 @helper(fastmath=CONTRACT, inline=True)
 def exp_negative(x):
-    """``exp(x)`` for ``x <= 0``; below -700, where it is under 1e-304, the value at -700.
+    """Return ``exp(x)`` for ``x <= 0``. Below -700, where it is under 1e-304, return the value at -700.
 
-    exp(x) = 2^k exp(r), |r| <= ln(2)/2, and 13 terms of the series for exp(r).
+    It uses exp(x) = 2^k exp(r) with |r| <= ln(2)/2 and 13 terms of the series for exp(r).
     """
     x = x if x > -700.0 else -700.0
     shifted = x * _LOG2E + _ROUND
@@ -125,9 +125,9 @@ def exp_negative(x):
 
 @helper(fastmath=CONTRACT, inline=True)
 def exp_any(x):
-    """``exp(x)`` on the whole line: 0 far below, infinity beyond 709.78, NaN for NaN.
+    """Return ``exp(x)`` for all numbers: 0 for very small ones, infinity above 709.78, NaN for NaN.
 
-    As `exp_negative`, but the power of two is multiplied in two halves, each of which has an exponent of its own.
+    It works like `exp_negative`, but multiplies by the power of two in two steps, so that the exponent cannot overflow.
     """
     x = -760.0 if x < -760.0 else x
     x = 720.0 if x > 720.0 else x
@@ -141,10 +141,10 @@ def exp_any(x):
 
 @helper(fastmath=CONTRACT, inline=True)
 def expm1_negative(x):
-    """``exp(x) - 1`` for ``x <= 0``, with all its digits however small ``x`` is; NaN for NaN.
+    """Return ``exp(x) - 1`` for ``x <= 0`` without loss of digits for small ``x``; NaN for NaN.
 
-    With exp(x) = 2^k exp(r) it is 2^k (exp(r) - 1) + (2^k - 1): for k = 0 the series alone, and for k < 0 the second
-    term is the larger one.
+    With exp(x) = 2^k exp(r) it is 2^k (exp(r) - 1) + (2^k - 1). For k = 0 this is the series alone; for k < 0 the
+    second term is the larger one.
     """
     x = -60.0 if x < -60.0 else x
     shifted = x * _LOG2E + _ROUND
@@ -162,14 +162,14 @@ def _expm1_series(r):
 
 @helper(fastmath=CONTRACT, inline=True)
 def exp_rise(a, b):
-    """``e^b - e^a``, relatively exact for small moves and large: the larger one, times ``1 - e^-|b-a|``."""
+    """Return ``e^b - e^a`` with a small relative error: the larger of the two, times ``1 - e^-|b-a|``."""
     size = exp_any(max(a, b)) * expm1_negative(-abs(b - a))
     return 0.0 if a == b else (-size if b > a else size)
 
 
 @helper(fastmath=CONTRACT, inline=True)
 def twice_atanh(s):
-    """``2 atanh(s) = log((1 + s) / (1 - s))`` for ``|s| <= 1/3``, by 16 terms of its series."""
+    """Return ``2 atanh(s) = log((1 + s) / (1 - s))`` for ``|s| <= 1/3``, by 16 terms of its series."""
     square = s * s
     series = 1.0 / 31.0
     series = series * square + 1.0 / 29.0
@@ -195,10 +195,11 @@ _SQRT_HALF = math.sqrt(0.5)
 
 @helper(fastmath=CONTRACT, inline=True)
 def log_quotient(top, bottom):
-    """``log(top / bottom)`` for positive normal numbers whose quotient is one too.
+    """Return ``log(top / bottom)`` for positive normal numbers with a quotient of this kind.
 
-    With 2^k the power of two nearest to the quotient, log = k ln 2 + 2 atanh((top' - bottom) / (top' + bottom)),
-    top' = top / 2^k. The difference is exact when the two are close, so small changes keep all their digits.
+    With 2^k the power of two nearest to the quotient, the logarithm is k ln 2 + 2 atanh((top' - bottom) / (top' +
+    bottom)) with top' = top / 2^k. The difference is exact if the two are close, so no digits of small changes are
+    lost.
     """
     quotient = top / bottom
     k = ((float_bits(quotient * 2.0 * _SQRT_HALF) & _EXPONENT) >> 52) - 1023
@@ -208,9 +209,9 @@ def log_quotient(top, bottom):
 
 @helper(fastmath=CONTRACT, inline=True)
 def softplus_rise(a, b):
-    """``log(1 + e^b) - log(1 + e^a)`` without overflow.
+    """Return ``log(1 + e^b) - log(1 + e^a)`` without overflow.
 
-    With A = e^-|a| and B = e^-|b| the remainder log((1 + B)/(1 + A)) is 2 atanh((B - A)/(2 + A + B)).
+    With A = e^-|a| and B = e^-|b|, the remainder log((1 + B)/(1 + A)) is 2 atanh((B - A)/(2 + A + B)).
     """
     small_a, small_b = exp_negative(-abs(a)), exp_negative(-abs(b))
     rest = twice_atanh((small_b - small_a) / (2.0 + small_a + small_b))
@@ -219,17 +220,17 @@ def softplus_rise(a, b):
 
 @helper(fastmath=CONTRACT, inline=True)
 def softplus(z):
-    """``log(1 + e^z)`` without overflow."""
+    """Return ``log(1 + e^z)`` without overflow."""
     small = exp_negative(-abs(z))
     return max(z, 0.0) + twice_atanh(small / (2.0 + small))
 
 
 @helper(fastmath=CONTRACT, inline=True)
 def normal_tail(x):
-    """``Phi(-x) e^{x^2/2}`` for ``x >= 0``: the normal distribution's tail without its exponential fall.
+    """Return ``Phi(-x) e^{x^2/2}`` for ``x >= 0``: the normal tail without its exponential factor.
 
-    Times ``x + 2`` it is smooth in ``s = (x - 4)/(x + 4)``, which maps the half line to [-1, 1). The polynomial
-    interpolates it in the 24 Chebyshev nodes there (coefficients computed in 60 digits).
+    Multiplied by ``x + 2`` it is smooth in ``s = (x - 4)/(x + 4)``, which maps the half line to [-1, 1). The polynomial
+    interpolates it at the 24 Chebyshev nodes there (its coefficients were computed with 60 digits).
     """
     s = (x - 4.0) / (x + 4.0)
     series = -5.334856447566346e-10
@@ -261,7 +262,7 @@ def normal_tail(x):
 
 @helper(inline=True)
 def precision_under(share, j, variances):
-    """``sum_g share_jg / variance_g``."""
+    """Return ``sum_g share_jg / variance_g``."""
     total = 0.0
     for g in range(variances.size):
         total += share[j, g] / variances[g]

@@ -15,12 +15,12 @@ from .machinery import intrinsic
 
 
 def kind_of_view(array: Any, n_axes: int) -> Any:
-    """The type of a C-ordered view of so many axes; it may be written to where the array may."""
+    """Return the type of a C-ordered view with this number of axes. It may be written to if the array may."""
     return types.Array(array.dtype, n_axes, "C", readonly=not array.mutable)
 
 
 def make_view(context: Any, builder: Any, kind: Any, data: Any, shape: list) -> Any:
-    """The array struct of a C-ordered view of ``shape`` that begins at the address ``data``."""
+    """Return the array struct of a C-ordered view of ``shape`` that begins at the address ``data``."""
     view = cgutils.create_struct_proxy(kind)(context, builder)
     itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     strides: list = []
@@ -39,13 +39,13 @@ def make_view(context: Any, builder: Any, kind: Any, data: Any, shape: list) -> 
 
 
 def data_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """The address at which an array begins."""
+    """Return the address at which an array begins."""
     return cgutils.create_struct_proxy(kind)(context, builder, value=array).data
 
 
 @intrinsic
 def window(typing, vector, start, size):
-    """``vector[start : start + size]``."""
+    """Return the view ``vector[start : start + size]``."""
     kind = kind_of_view(vector, 1)
 
     def emit(context, builder, signature, arguments):
@@ -57,7 +57,7 @@ def window(typing, vector, start, size):
 
 @intrinsic
 def matrix_window(typing, vector, start, rows, columns):
-    """``vector[start : start + rows * columns].reshape(rows, columns)``."""
+    """Return the view ``vector[start : start + rows * columns].reshape(rows, columns)``."""
     kind = kind_of_view(vector, 2)
 
     def emit(context, builder, signature, arguments):
@@ -69,7 +69,7 @@ def matrix_window(typing, vector, start, rows, columns):
 
 @intrinsic
 def from_column(typing, rows, first):
-    """Packed rows as they look from a column on: what reads a row begins there."""
+    """Return a view of packed rows that begins at a column. Code that reads a row begins there."""
 
     def emit(context, builder, signature, arguments):
         seen = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
@@ -83,7 +83,10 @@ def from_column(typing, rows, first):
 
 @intrinsic
 def flat(typing, array):
-    """``array.ravel()`` of a C-ordered array: where all axes but one have length 1, loops see numbers side by side."""
+    """Return the view ``array.ravel()`` of a C-ordered array.
+
+    If all axes except one have length 1, the compiler can then see that the numbers are side by side.
+    """
     kind = kind_of_view(array, 1)
 
     def emit(context, builder, signature, arguments):

@@ -73,7 +73,7 @@ class Asking:
 
     @property
     def of_grid(self) -> bool:
-        """Whether the rows are points of a grid, with other columns at typical values."""
+        """Return True if the rows are points of a grid. Columns that are not in the grid have typical values there."""
         return self.by is None and (self.conditional is not None or self.data is None)
 
     @cached_property
@@ -89,7 +89,10 @@ class Asking:
 
     @property
     def above_zero(self) -> float | None:
-        """What a mean of the response is compared with: nothing where the link makes every mean positive."""
+        """Return the number with which means of the response are compared: 0.
+
+        The result is None if the link makes every mean positive, because the comparison would then say nothing.
+        """
         family = self.fitted.family
         positive = family is not None and (family.of_classes or family.link is not IDENTITY)
         return None if positive and self.scale == "response" else 0.0
@@ -119,9 +122,10 @@ class Asking:
     # ------------------------------------------------------------------------------------------------- answers
 
     def answer(self, ask: Ask, kind: str, told: str, above: float | None = 0.0) -> EffectsTable:
-        """A table; ``told`` says what its numbers are, where ``{}`` is the mean of the response.
+        """Return a table of effects.
 
-        The table says how probable it is that a number is larger than ``above``; nothing of that for None.
+        ``told`` says in words what the numbers of the table are; ``{}`` in it stands for the mean of the response. The
+        table contains the probability that a number is larger than ``above``, unless ``above`` is None.
         """
         from .table import effects_table
 

@@ -20,11 +20,11 @@ _MOST_NUMBERS = 50_000_000  # of draws times lines
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked at every point of a grid: values at several settings, and what is made of them.
+    """A question about rows: for every point of a grid, the settings to compute and what is computed from their values.
 
-    ``of_rows(values, rows)`` makes measures of each row from the values (draws, rows, outcomes) at the settings.
-    ``of_averages`` makes lines of the averages of the measures, or of the measures themselves if rows are not averaged.
-    ``labels`` name the lines. The lines of the first point come first.
+    ``of_rows(values, rows)`` computes measures of each row from the values (draws, rows, outcomes) at the settings.
+    ``of_averages`` computes the lines of the table from the averages of the measures, or from the measures themselves
+    if rows are not averaged. ``labels`` are the names of the lines. The lines of the first point come first.
     """
 
     settings: Sequence[Setting]
@@ -38,7 +38,7 @@ class Question:
     """Whether every measure is a sum of values at the settings, with factors that depend on the row only."""
 
     def measures(self, outcomes: Outcomes, rows: Frame) -> Values:
-        """Of all points."""
+        """Return the measures of the rows at all points, point after point."""
         found: Values = []
         for point in self.points:
             here = changed(rows, point)
@@ -46,7 +46,7 @@ class Question:
         return found
 
     def lines(self, measures: Values) -> Values:
-        """Of the measures of all points."""
+        """Return the lines of the table, computed from the measures at all points."""
         each = len(measures) // len(self.points)
         starts = range(0, len(measures), each)
         return [line for at in starts for line in self.of_averages(measures[at : at + each])]
@@ -64,7 +64,7 @@ class Question:
 
 
 def each_row(question: Question, outcomes: Outcomes, rows: Frame) -> Values:
-    """Lines of single rows: arrays (draws, rows, outcomes)."""
+    """Return the lines for single rows, without averages: arrays (draws, rows, outcomes)."""
     refuse_too_many(rows.n_rows * question.n_lines * outcomes.size, len(outcomes.fitted.picked))
     size = question.rows_at_once(outcomes)
     parts = [
@@ -84,7 +84,7 @@ def refuse_too_many(lines: int, draws: int) -> None:
 
 
 class Averages:
-    """Weighted sums of measures for each key, (draws, outcomes) each, and the sums of the weights."""
+    """Weighted sums of measures for each key (each average), arrays (draws, outcomes), and the sums of the weights."""
 
     def __init__(self, draws: int, outcomes: int):
         self.shape = draws, outcomes
@@ -93,7 +93,7 @@ class Averages:
         self.sums: list[np.ndarray] = []
 
     def places(self, keys: list[Key]) -> np.ndarray:
-        """The numbers of these keys; new ones are added."""
+        """Return the position of each key in the sums. Keys that are not known yet are added."""
         for key in keys:
             self.place.setdefault(key, len(self.place))
         more = len(self.place) - len(self.weights)
@@ -116,7 +116,7 @@ class Averages:
             own[used] += (spread @ flat).reshape(len(used), *self.shape)
 
     def means(self) -> Values:
-        """(draws, keys, outcomes)."""
+        """Return the averages, one array (draws, keys, outcomes) for each measure."""
         refuse_no_weight(self.weights)
         return [(own / self.weights[:, None, None]).transpose(1, 0, 2) for own in self.sums]
 
@@ -129,7 +129,7 @@ def refuse_no_weight(weights: np.ndarray) -> None:
 
 
 def averaged(question: Question, outcomes: Outcomes, rows: AskedRows) -> tuple[Values, list[Key]]:
-    """Lines (draws, keys, outcomes), and the keys; by evaluating every row at every draw."""
+    """Return the lines (draws, keys, outcomes) and the keys, computed from every row at every draw."""
     found = Averages(len(outcomes.fitted.picked), outcomes.size)
     size = question.rows_at_once(outcomes)
     for block, part in rows.parts(size):

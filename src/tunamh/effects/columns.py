@@ -18,13 +18,16 @@ from ..prediction.fitted import Fitted
 
 
 def column_name(name: Any) -> str:
-    """The name of a column, which may be in backticks, as in a formula."""
+    """Return the name of a column without the backticks that a user may have written as in a formula."""
     text = str(name)
     return text[1:-1] if len(text) > 2 and text[0] == text[-1] == "`" else text
 
 
 class ModelColumns:
-    """The columns of a fitted formula. ``typical`` are those of the fitted data, or of the data that the user gives."""
+    """The columns of a fitted formula.
+
+    ``typical`` are the typical values of the columns: those of the fitted data, or of other data that the user passes.
+    """
 
     def __init__(self, fitted: Fitted, formula: FormulaModel, typical: dict[str, Typical] | None = None):
         self.fitted, self.formula = fitted, formula
@@ -32,7 +35,7 @@ class ModelColumns:
 
     @cached_property
     def predictors(self) -> list[str]:
-        """The columns of terms; those that only name groups are not among them."""
+        """Return the names of the columns in terms. Columns that only name groups are not in the list."""
         names = self.formula.columns_needed(lambda one: False)
         names += [name for one in self.formula.groups for name in columns_of(one.columns.terms)]
         return list(dict.fromkeys(names))
@@ -53,7 +56,7 @@ class ModelColumns:
             raise FormulaError(f"{argument}: the formula has no column {name!r}.{hint} It has {listed(there, 20)}.")
 
     def levels(self, name: str) -> tuple[str, ...] | None:
-        """Of a factor, the reference first; None of numbers."""
+        """Return the levels of a factor, the reference level first. Return None for a column of numbers."""
         for side in self.sides():
             for term in side.terms.fixed:
                 for atom in term:
@@ -68,7 +71,10 @@ class ModelColumns:
         return () if name in self.of_groups and name not in self.predictors else None
 
     def typical_value(self, name: str) -> float | str:
-        """The mean of numbers; the more frequent of 0 and 1; the most frequent level."""
+        """Return the typical value of a column.
+
+        This is the mean of numbers, the more frequent value of a 0/1 column, and the most frequent level of a factor.
+        """
         found = self.known(name)
         if found.is_factor:
             return self.as_written(name, str(found.value))
@@ -84,7 +90,7 @@ class ModelColumns:
         return found
 
     def as_written(self, name: str, level: str) -> float | str:
-        """A level as the column has it: a number for ``C(month)`` of numbers."""
+        """Return a level as the column contains it: a number if the factor is ``C(month)`` of a column of numbers."""
         levels = self.levels(name) or ()
         is_text = any(Name(name) in term and name in side.levels for side in self.sides() for term in side.terms.fixed)
         if is_text or name in self.of_groups:

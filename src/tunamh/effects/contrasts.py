@@ -20,7 +20,7 @@ WAYS = ("reference", "pairwise", "sequential")
 
 @dataclass(frozen=True)
 class Contrast:
-    """``high`` compared with ``low``: settings of one column. ``names`` are those of high and low."""
+    """Two settings of one column that are compared: ``high`` and ``low``. ``names`` are the names of high and low."""
 
     variable: str
     low: Setting
@@ -32,9 +32,10 @@ class Contrast:
 
 
 def contrasts_of(columns: ModelColumns, contrast: Any) -> list[Contrast]:
-    """Of a name, a list of names, or a dict from names to ways: see `tunamh.comparisons`.
+    """Return the contrasts that a user asks for.
 
-    Two settings are always a pair (from, to): what is shown is ``to - from``, of levels and of numbers.
+    ``contrast`` is the name of a column, a list of names, or a dict from names to ways to compare (`tunamh.comparisons`
+    describes them). Two settings are always a pair (from, to), for levels and for numbers. The effect is ``to - from``.
     """
     if isinstance(contrast, str):
         asked: dict[str, Any] = {column_name(contrast): None}

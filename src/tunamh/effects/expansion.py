@@ -35,7 +35,10 @@ _ROWS = 8192
 
 
 class Found(NamedTuple):
-    """Lines (draws, keys, outcomes), the keys, and the estimated error in standard deviations (None: all rows)."""
+    """Averages that were computed: lines (draws, keys, outcomes), the keys, and the estimated error.
+
+    ``error`` is a number of posterior standard deviations; it is None if all rows were evaluated.
+    """
 
     lines: Values
     keys: list[Key]
@@ -44,7 +47,10 @@ class Found(NamedTuple):
 
 
 def expanded(question: Question, outcomes: Outcomes, rows: AskedRows, rng: np.random.Generator) -> Found:
-    """Lines with a small estimated error; by evaluating all rows if need be."""
+    """Return lines whose estimated error is small.
+
+    The function evaluates all rows at every draw if that is necessary.
+    """
     times = 1.0
     while times * FIRST_SAMPLE <= _LARGEST_SHARE * rows.n_rows:
         found = _OnePass(question, outcomes, rows, rng, times).found()
@@ -57,7 +63,11 @@ def expanded(question: Question, outcomes: Outcomes, rows: AskedRows, rng: np.ra
 
 
 def may_be_expanded(question: Question, outcomes: Outcomes, rows: AskedRows) -> bool:
-    """The gradient knows effects of groups in the main predictor; with others, all rows are evaluated."""
+    """Return True if averages can be computed from a linear part and a sample of rows.
+
+    The linear part needs a gradient. The gradient contains group effects only in the main predictor, so if another
+    predictor has group effects, all rows must be evaluated.
+    """
     if any(one.parameter is not None for one in outcomes.fitted.groups):
         return False
     return rows.n_rows > MANY_ROWS and question.linear and outcomes.groups != "draw"

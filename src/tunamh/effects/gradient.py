@@ -11,7 +11,7 @@ _MOST_NUMBERS = 60_000_000
 
 
 class Gradient:
-    """Of every measure and average: the value at the posterior mean, and the gradient in the posterior's numbers."""
+    """Of every measure and average, the value at the posterior mean and the gradient in the parameters of the model."""
 
     def __init__(self, coordinates: LocalCoordinates, centre: Centre, measures: int):
         self.coordinates, self.centre, self.measures = coordinates, centre, measures
@@ -64,7 +64,7 @@ class Gradient:
         return [_joined([own for k, own in products if k == one], n) for one in range(self.coordinates.predictors)]
 
     def add(self, measure: int, local: LocalExpansion, weights: np.ndarray, codes: np.ndarray, keys: int) -> None:
-        """``weights`` (rows) are those of the rows, times a factor."""
+        """Add rows to the sums. ``weights`` (rows) are the weights of the rows, multiplied by a factor."""
         self._grow(keys, local)
         self.values[measure] += _by_key(np.ones((len(codes), 1)), weights[:, None] * local.value, codes, keys)[:, :, 0]
         weighted = [weights[:, None] * slope for slope in local.slopes]
@@ -84,7 +84,7 @@ class Gradient:
                     own[measure, :, o] += sums.reshape(keys, -1)
 
     def at_draws(self) -> np.ndarray:
-        """``F(m) + F'(m)(theta - m)``: (measures, draws, keys, outcomes) as (measures, keys, draws, outcomes)."""
+        """Return ``F(m) + F'(m)(theta - m)`` at all draws: an array (measures, keys, draws, outcomes)."""
         fitted = self.coordinates.fitted
         found = np.repeat(self.values[:, :, None, :], len(fitted.picked), axis=2)
         centre = self._numbers(self.centre.coordinates)

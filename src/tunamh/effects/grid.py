@@ -21,7 +21,10 @@ Point = dict[str, float | str]
 
 
 def grid_of(columns: ModelColumns, conditional: Any) -> list[Point]:
-    """All combinations of the values, the last column varying fastest. One empty point for None."""
+    """Return all combinations of the values in ``conditional``. The last column varies fastest.
+
+    If ``conditional`` is None, the result is one empty point.
+    """
     asked = _asked(conditional)
     values: dict[str, list[float | str]] = {}
     several = False
@@ -65,7 +68,7 @@ def _values(columns: ModelColumns, name: str, given: Any, few: bool) -> list[flo
 
 
 def value_of(columns: ModelColumns, name: str, given: Any, argument: str) -> float | str:
-    """A level that is known, or a number."""
+    """Return the value that a user gives for a column: a known level of a factor, or a number."""
     levels = columns.levels(name)
     if levels is None:
         if isinstance(given, bool | np.bool_):
@@ -101,9 +104,9 @@ def fixed(point: Point) -> Setting:
 
 
 def typical_rows(columns: ModelColumns, points: list[Point], needed: list[str]) -> Frame:
-    """A row for each point; columns that it does not have are at their typical value.
+    """Return a table with one row for each point. Columns that a point does not name have their typical value.
 
-    The columns that only name groups stay out unless the points have them.
+    Columns that only name groups are left out, unless the points name them.
     """
     n = len(points)
     found = {}

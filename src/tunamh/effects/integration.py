@@ -24,7 +24,7 @@ _STEP_OF_CLASSES, _REACH_OF_CLASSES, _MOST_NODES = 0.8, 6.6, 6000
 
 
 def normal_nodes(tau: float) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights by which means over ``N(0, 1)`` of functions of ``tau x`` are exact to about 1e-10."""
+    """Return nodes and weights for means over ``N(0, 1)`` of functions of ``tau x``; their error is about 1e-10."""
     if not tau <= _LARGEST:
         raise NotApplicable(
             f"the effects of new groups have a standard deviation of {tau:.3g} on the scale of the linear "
@@ -42,7 +42,10 @@ def _trapezoid(reach: float, step: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def nodes_of_classes(tau: float, predictors: int) -> Iterator[tuple[tuple[float, ...], float]]:
-    """Nodes and weights in several dimensions. Softmax is bounded, and analytic within pi: fewer nodes are enough."""
+    """Return nodes and weights for means in several dimensions, one dimension for each predictor of a class.
+
+    Softmax is bounded and analytic within a distance of pi from the real axis, so fewer nodes are enough.
+    """
     nodes, weights = _trapezoid(_REACH_OF_CLASSES, _STEP_OF_CLASSES / max(1.0, tau))
     if len(nodes) ** predictors > _MOST_NODES:
         raise NotApplicable(
@@ -55,7 +58,7 @@ def nodes_of_classes(tau: float, predictors: int) -> Iterator[tuple[tuple[float,
 
 
 def varying_columns(fitted: Fitted, values: Values) -> tuple[tuple[int, np.ndarray], ...]:
-    """Of every factor the number of its predictor, and the rows' columns of its effects."""
+    """Return for every factor the number of its predictor, and the columns that multiply its group effects."""
     assert fitted.formula is not None
     found = []
     for group in fitted.groups:
@@ -65,7 +68,11 @@ def varying_columns(fitted: Fitted, values: Values) -> tuple[tuple[int, np.ndarr
 
 
 def variances(fitted: Fitted, varying: tuple[tuple[int, np.ndarray], ...], predictors: int) -> list[np.ndarray]:
-    """``sum_k z_k' Sigma_k z_k`` of the rows' columns ``z_k`` of factors, of every predictor: (draws, rows)."""
+    """Return the variance of the group effects of each row, ``sum_k z_k' Sigma_k z_k``, at every draw.
+
+    ``z_k`` are the columns of the row that multiply the effects of factor k, and ``Sigma_k`` is the covariance matrix
+    of these effects. The list has one array (draws, rows) for each predictor.
+    """
     rows = len(varying[0][1])
     total = [np.zeros((len(fitted.picked), rows)) for _ in range(predictors)]
     for group, (k, Z) in zip(fitted.groups, varying, strict=True):
@@ -74,7 +81,7 @@ def variances(fitted: Fitted, varying: tuple[tuple[int, np.ndarray], ...], predi
 
 
 def mean_over_new(mean: Callable[[np.ndarray], np.ndarray], eta: np.ndarray, total: list[np.ndarray]) -> np.ndarray:
-    """The mean of ``mean(eta + b)`` over ``b ~ N(0, total)``: (draws, rows, outcomes)."""
+    """Return the mean of ``mean(eta + b)`` over ``b ~ N(0, total)``: an array (draws, rows, outcomes)."""
     tau = np.sqrt(np.maximum(np.stack(total, axis=-1), 0.0))
     largest, found = float(tau.max(initial=0.0)), np.zeros(())
     if eta.ndim == 3:

@@ -28,7 +28,7 @@ Numbers = list[np.ndarray]
 
 
 class LocalCoordinates:
-    """The coordinates of the rows of a chunk at every draw, and the mean of the response as a function of them."""
+    """For some rows and every draw, the few numbers (coordinates) of which the mean of the response is a function."""
 
     def __init__(self, outcomes: Outcomes):
         self.outcomes, self.fitted = outcomes, outcomes.fitted
@@ -41,13 +41,16 @@ class LocalCoordinates:
 
     @cached_property
     def shared(self) -> dict[str, np.ndarray]:
-        """Parameters that were drawn and that are the same for all rows: (draws, 1) or (draws, 1, numbers)."""
+        """Return the drawn parameters that are the same for all rows: arrays (draws, 1) or (draws, 1, numbers)."""
         if self.outcomes.scale == "link":
             return {}
         return {name: value for name, value in self.fitted.parameters.items() if isinstance(value, np.ndarray)}
 
     def at(self, chunk: Chunk) -> Numbers:
-        """(draws, rows) or (draws, 1) each."""
+        """Return the coordinates of the rows at every draw: arrays (draws, rows).
+
+        An array has the shape (draws, 1) if all rows share a coordinate.
+        """
         eta = self.outcomes.predictor.linear(chunk)
         found = [eta] if eta.ndim == 2 else list(np.moveaxis(eta, -1, 0))
         if chunk.varying:
@@ -58,7 +61,10 @@ class LocalCoordinates:
         return found
 
     def mean(self, coordinates: Numbers, chunk: Chunk) -> np.ndarray:
-        """(draws, rows, outcomes). Of the chunk, only what is no coordinate is used: the strata of its rows."""
+        """Return the mean of the response as a function of the coordinates: an array (draws, rows, outcomes).
+
+        From ``chunk`` the function reads only what is no coordinate: the strata of the rows.
+        """
         left = iter(coordinates)
         etas = [next(left) for _ in range(self.predictors)]
         eta = np.stack(etas, axis=-1) if self.fitted.per_class else etas[0]
@@ -82,9 +88,10 @@ class LocalCoordinates:
 
 @dataclass(frozen=True)
 class LocalExpansion:
-    """Of some rows at the posterior mean: ``value`` (rows, outcomes), and the slope in each coordinate.
+    """The linear expansion of some rows' means at the posterior mean: ``value`` (rows, outcomes), and slopes.
 
-    ``origin`` are the coordinates there. ``spread`` (rows) is the variance of the predictors over some draws.
+    ``slopes`` has one array for each coordinate, and ``origin`` contains the coordinates at the posterior mean.
+    ``spread`` (rows) is the variance of the predictors over some draws.
     """
 
     chunk: Chunk
@@ -94,7 +101,7 @@ class LocalExpansion:
     spread: np.ndarray
 
     def remainder(self, coordinates: LocalCoordinates) -> np.ndarray:
-        """The mean of the response at all draws minus its linear part: (draws, rows, outcomes)."""
+        """Return the mean of the response at all draws minus its linear part: an array (draws, rows, outcomes)."""
         here = coordinates.at(self.chunk)
         found = coordinates.mean(here, self.chunk) - self.value
         for own, origin, slope in zip(here, self.origin, self.slopes, strict=True):
@@ -103,7 +110,7 @@ class LocalExpansion:
 
 
 class Centre:
-    """The posterior mean, and a few draws about it."""
+    """The posterior mean, and a few draws near it. `expand` computes linear expansions of rows there."""
 
     def __init__(self, outcomes: Outcomes):
         self.outcomes = outcomes.with_draws(_mean_and_pilots(outcomes.fitted))

@@ -22,10 +22,12 @@ _NUMBERS_AT_ONCE = 2_000_000
 
 
 class Outcomes:
-    """Of a result: ``values(rows)`` is (draws, rows, outcomes). There is one outcome, or one for each class.
+    """The outcomes of a result: the mean of the response, or the linear predictor, of each row at each draw.
 
-    ``groups`` says which effects of groups count: of known groups (a new level is an error), also drawn ones of new
-    levels, the mean over the law of new groups, or none. ``at_hand``: those of factors whose columns the rows have.
+    ``values(rows)`` returns an array (draws, rows, outcomes). There is one outcome, or one for each class. ``groups``
+    says which group effects are used: those of known groups (then a new level is an error), also drawn effects of new
+    levels, the mean over the distribution of new groups, or none. If ``at_hand`` is True, only those factors are used
+    whose columns are in the rows.
     """
 
     def __init__(self, fitted: Fitted, scale: str, groups: str, rng: np.random.Generator, *, at_hand: bool = False):
@@ -43,7 +45,7 @@ class Outcomes:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that rows need."""
+        """Return the names of the columns that the rows must have."""
         formula = self.fitted.formula
         assert formula is not None
         names = formula.columns_needed(lambda one: self._effects is not Effects.NONE)
@@ -53,7 +55,7 @@ class Outcomes:
 
     @cached_property
     def names(self) -> list[str] | None:
-        """The classes; None where there is one outcome."""
+        """Return the names of the classes, or None if there is one outcome."""
         fitted = self.fitted
         if fitted.per_class or (self.scale == "response" and fitted.responses.of_classes):
             named = [str(one) for one in fitted.about.get("classes") or ()]
@@ -78,7 +80,7 @@ class Outcomes:
         return max(1, _NUMBERS_AT_ONCE // each)
 
     def chunk(self, rows: Frame) -> Chunk:
-        """The columns of the model."""
+        """Return the columns of the model for these rows."""
         (found,) = NewRows(self.fitted, rows, NewRowExtras(), effects=self._effects).chunks(rows.n_rows)
         if not self.integrates:
             return found
@@ -90,12 +92,12 @@ class Outcomes:
         return replace(found, varying=varying)
 
     def with_draws(self, fitted: Fitted) -> Outcomes:
-        """The same question of other draws of the model."""
+        """Return the same question for other draws of the same model."""
         at_hand = self._effects is Effects.AT_HAND
         return Outcomes(fitted, self.scale, self.groups, self.predictor.rng, at_hand=at_hand)
 
     def values(self, rows: Frame) -> np.ndarray:
-        """(draws, rows, outcomes)."""
+        """Return the outcomes of the rows at every draw: an array (draws, rows, outcomes)."""
         chunk = self.chunk(rows)
         eta = self.predictor.linear(chunk)
         if self.scale == "link":

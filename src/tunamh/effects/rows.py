@@ -33,7 +33,11 @@ Key = tuple[float | str, ...]
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows without missing values. ``keys`` and ``codes`` say which average each is in; ``numbers`` are theirs."""
+    """Some rows without missing values.
+
+    ``keys`` are the averages that the rows belong to, and ``codes`` gives the position in ``keys`` for each row.
+    ``numbers`` are the row numbers in the table.
+    """
 
     rows: Frame
     numbers: np.ndarray
@@ -50,7 +54,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Asked:
-    """Of a block of a table: its columns, and what averages need. It may be sent to other processes."""
+    """Which columns a block of a table must have, and what the averages need.
+
+    The object can be sent to other processes.
+    """
 
     needed: tuple[str, ...]
     by: tuple[str, ...] = ()
@@ -107,7 +114,10 @@ def _keys(rows: Frame, by: Sequence[str]) -> tuple[list[Key], np.ndarray]:
 
 @dataclass
 class AskedRows:
-    """The rows of ``data``, a table or tables in blocks; ``dropped`` counts those that were left out so far."""
+    """The rows of ``data``, which is a table or tables in blocks.
+
+    ``dropped`` counts the rows that were left out so far because of missing values.
+    """
 
     data: Any
     asked: Asked
@@ -143,7 +153,7 @@ class AskedRows:
         return isinstance(self.data, Tables)
 
     def blocks(self) -> Iterator[Block]:
-        """In order; ``dropped`` is counted anew."""
+        """Return the blocks in their order. The counter ``dropped`` starts again at zero."""
         self.dropped = 0
         kept = 0
         for start, n, block in self._each():
@@ -156,7 +166,7 @@ class AskedRows:
             raise FormulaError("every row has a missing value: no rows are left.")
 
     def parts(self, size: int) -> Iterator[tuple[Block, Block]]:
-        """Blocks, and parts of so many of their rows; the pass shows how far it is."""
+        """Return pairs of a block and a part of it with at most ``size`` rows. A long pass shows its progress."""
         if self.in_blocks or self.n_rows < _SHOWN:  # passes over blocks show it themselves
             yield from ((block, part) for block in self.blocks() for part in block.parts(size))
         else:
@@ -191,7 +201,10 @@ class _Sized:
 
 
 def by_columns(average_by: Any) -> list[str] | None:
-    """The columns of ``average_by``; none of them for True (one average of all rows); None if rows are not averaged."""
+    """Return the columns that ``average_by`` names.
+
+    The list is empty for True (one average of all rows). The result is None if rows are not averaged.
+    """
     if average_by is None or average_by is False:
         return None
     if average_by is True:

@@ -21,7 +21,11 @@ _FEWEST = 250  # of one average
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows, their averages and weights, and what each counts for; ``certain`` ones were sure to be drawn."""
+    """A sample of rows, with their averages and weights.
+
+    ``counts`` says how many rows each row of the sample stands for. ``certain`` marks rows that were drawn with
+    probability one.
+    """
 
     rows: Frame
     codes: np.ndarray
@@ -31,7 +35,7 @@ class Sample:
 
 
 class Reservoir:
-    """The rows with the largest priorities of each average so far."""
+    """Of each average, the rows with the largest priorities so far."""
 
     def __init__(self, rng: np.random.Generator, times: float = 1.0):
         self.rng, self.times = rng, times
@@ -44,7 +48,7 @@ class Reservoir:
         return int(self.times * max(_FEWEST, FIRST_SAMPLE // max(1, self.keys)))
 
     def add(self, rows: Frame, codes: np.ndarray, sizes: np.ndarray, weights: np.ndarray, keys: int) -> None:
-        """Sizes are positive. Only rows that can stay are copied."""
+        """Add rows to the sample. ``sizes`` must be positive. Only rows that can stay in the sample are copied."""
         self.keys = max(self.keys, keys)
         priority = sizes / (1.0 - self.rng.random(len(sizes)))
         numbers = np.stack([codes.astype(np.float64), priority, sizes, weights], axis=1)

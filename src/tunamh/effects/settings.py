@@ -13,7 +13,7 @@ from ..tables.frames import Frame
 
 @dataclass(frozen=True)
 class Fixed:
-    """One value in all rows."""
+    """A setting that gives a column the same value in all rows."""
 
     value: float | str
 
@@ -25,7 +25,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Moved:
-    """Numbers plus ``by``."""
+    """A setting that adds ``by`` to a column of numbers."""
 
     by: float
 
@@ -36,7 +36,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Stepped:
-    """Numbers plus some of their own small steps (`steps_of`), for derivatives."""
+    """A setting that adds a multiple of a small step to each number (see `steps_of`); derivatives use it."""
 
     steps: int
     unit: float
@@ -47,7 +47,11 @@ class Stepped:
 
 
 def steps_of(values: np.ndarray, unit: float) -> np.ndarray:
-    """``1e-3`` of the standard deviation of a column, or of the number itself where it is smaller."""
+    """Return the small steps for derivatives: one for each number of a column.
+
+    A step is ``1e-3`` of the standard deviation of the column (``unit``), or of the number itself if the number is
+    smaller.
+    """
     size = np.clip(np.abs(values), 1e-3 * unit, unit)
     return 1e-3 * size
 
@@ -57,7 +61,7 @@ Setting = Mapping[str, Change]
 
 
 def changed(rows: Frame, setting: Setting) -> Frame:
-    """The rows with this setting."""
+    """Return a copy of the rows in which the columns have the values of the setting."""
     if not setting:
         return rows
     columns = {name: one.of(rows.columns.get(name), rows.n_rows) for name, one in setting.items()}

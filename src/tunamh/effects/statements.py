@@ -34,21 +34,24 @@ _LONGEST, _DEEPEST = 10_000, 60
 
 
 class Statement(NamedTuple):
-    """Draws of the left side minus the right side, and the sign between; ``sign`` is "" for an expression alone."""
+    """A statement: the draws of its left side minus its right side, and the sign between them.
+
+    ``sign`` is "" for an expression without a sign.
+    """
 
     text: str
     sign: str
     difference: np.ndarray
 
     def holds(self) -> float:
-        """The probability of an inequality; NaN of others."""
+        """Return the probability of an inequality. The result is NaN if the statement is no inequality."""
         if self.sign.startswith(">"):
             return float((self.difference > 0).mean())
         return float((self.difference < 0).mean()) if self.sign.startswith("<") else np.nan
 
 
 def read_statement(text: Any, variables: Mapping[str, Any]) -> Statement:
-    """``variables`` are arrays of xarray with the dimensions chain and draw first."""
+    """Read a statement about parameters. ``variables`` are xarray arrays whose first dimensions are chain and draw."""
     if not isinstance(text, str):
         raise TypeError(f'a hypothesis is a text such as "distance > 0", got {type(text).__name__}.')
     if not text.strip() or len(text) > _LONGEST:
@@ -144,7 +147,7 @@ class _Reader:
         return found
 
     def parameter(self) -> np.ndarray | None:
-        """The variable with the longest name that fits here, and of an array the entry in brackets."""
+        """Return the variable with the longest name that matches here; of an array, the entry in brackets."""
         quoted = self.text.startswith("`", self.at)
         begin = self.at + quoted
         for name in self.names:

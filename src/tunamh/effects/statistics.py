@@ -8,7 +8,7 @@ from ..results.group_effects import interval_names
 
 
 def summarised(draws: np.ndarray, probability: float) -> dict[str, np.ndarray]:
-    """Mean, standard deviation and interval of every line of draws (chain, draw, line)."""
+    """Return mean, standard deviation and interval of every line. ``draws`` has the dimensions (chain, draw, line)."""
     flat = draws.reshape(-1, draws.shape[-1])
     tail = 0.5 - probability / 2
     low, high = interval_names(probability)
@@ -18,6 +18,6 @@ def summarised(draws: np.ndarray, probability: float) -> dict[str, np.ndarray]:
 
 
 def share_above(draws: np.ndarray, value: float) -> np.ndarray:
-    """The probability of each line to exceed a value; NaN where draws are not finite."""
+    """Return the share of draws above a value, for each line. The result is NaN where draws are not finite."""
     flat = draws.reshape(-1, draws.shape[-1])
     return np.where(np.isfinite(flat).all(axis=0), (flat > value).mean(axis=0), np.nan)

@@ -61,7 +61,10 @@ def effects_table(
     told: str = "",
     notes: list[str],
 ) -> EffectsTable:
-    """A table of labels and numbers by column, and draws (chain, draw, line). ``told``: what the numbers are."""
+    """Return a table with the columns ``labels`` and ``numbers``. ``told`` says in words what the numbers are.
+
+    ``draws`` has the dimensions (chain, draw, line).
+    """
     import xarray
 
     called = {_free(name, numbers): _whole(values) for name, values in labels.items()}

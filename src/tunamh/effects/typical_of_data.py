@@ -14,7 +14,7 @@ from .rows import Asked, AskedRows
 
 
 def typical_of(columns: ModelColumns, data: Any) -> dict[str, Typical]:
-    """Of the data that the user gives: one pass."""
+    """Return the typical values of the columns of ``data``, the data that the user passes. This takes one pass."""
     formula = columns.formula
     look = _Look(Asked(tuple(columns.predictors)), formula)
     if isinstance(data, Tables):

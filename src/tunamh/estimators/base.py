@@ -32,7 +32,7 @@ KINDS = ("mean", "linear", "response")
 
 
 class PosteriorEstimator(BaseEstimator, ABC):
-    """An estimator whose fit is a posterior; see the classes derived from it."""
+    """Base class of estimators whose fit is a posterior. The derived classes have the details."""
 
     # what every constructor sets
     prior: Any
@@ -251,7 +251,11 @@ def _spaced(values: np.ndarray, most: int | None) -> np.ndarray:
 
 
 def grows(family: Any) -> bool:
-    """Whether rows can be added to a regression of this family, by what the family says of itself."""
+    """Return True if rows can be added to a regression of this family; False if it is no family with one predictor.
+
+    Raise AttributeError with the reason if the family has other unknown parameters, several classes or no convex
+    energy.
+    """
     if not isinstance(family, BaseFamily) or not isinstance(family, OnePredictorLikelihood):
         return False
     unknown = set(family.parameters) - set(family.known_parameters())

@@ -30,7 +30,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 def columns_of(X: Any, weights: np.ndarray) -> Columns:
-    """Of a matrix, dense or sparse."""
+    """Return mean and size of the columns of a matrix, which may be sparse."""
     total = float(weights.sum())
     mean, variance, low, high = (_sparse_moments if is_sparse(X) else _dense_moments)(X, weights, total)
     return Columns.of_moments(mean, np.sqrt(np.maximum(variance, 0.0)), low, high)
@@ -59,10 +59,10 @@ def prior_of(
     location: tuple[float | None, float],
     intercepts: Sequence[str],
 ) -> Any:
-    """The user's prior of the coefficients or the default one, with the default one of the intercept.
+    """Return the prior of the coefficients, the user's or the default, and the default prior of the intercept.
 
-    ``names`` are those of the features, ``intercepts`` of the intercepts: one for every class but the first. A prior
-    that names the intercept keeps what it says of it; a function of all parameters is taken as it is.
+    ``names`` are the names of the features, ``intercepts`` those of the intercepts: one for every class except the
+    first. If the user's prior names the intercept, its prior is used. A function of all parameters is used as it is.
     """
     centre, unit = location
     own = intercept_prior(columns, centre, unit) if intercepts else None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def by_word(family: Any) -> Any:
-    """A family by its word; anything else, also a word that is none of a family, as it is: `fit` refuses it."""
+    """Return the family with this name. Anything else, also an unknown name, is returned as it is; `fit` refuses it."""
     try:
         return family_by_word(family) if isinstance(family, str) else family
     except ValueError:
@@ -21,7 +21,7 @@ def by_word(family: Any) -> Any:
 
 
 def distribution_of(family: Any) -> ResponseDistribution:
-    """Of responses; raises a TypeError for families of which an estimator cannot predict."""
+    """Return the distribution of responses. Raise `TypeError` for families with which an estimator cannot predict."""
     if isinstance(family, type):
         raise TypeError(f"family must be a value such as tunamh.{family.__name__}(), got the class.")
     if isinstance(family, str):
@@ -41,5 +41,5 @@ def distribution_of(family: Any) -> ResponseDistribution:
 
 
 def has_positive_responses(family: Any) -> bool:
-    """Whether responses must not be negative; what is no family is none such."""
+    """Return True if responses must not be negative. The result is False for an object that is no family."""
     return isinstance(family, BaseFamily) and family.responses in (Responses.COUNTS, Responses.POSITIVE)

@@ -11,7 +11,10 @@ from .errors import FormulaError
 
 
 def censoring_of(beside: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """Codes of censoring (0 seen, 1 larger, -1 smaller); None where nothing is censored."""
+    """Return the codes of censoring: 0 for a seen response, 1 if the true value is larger, -1 if it is smaller.
+
+    The result is None if no response is censored.
+    """
     event = beside.get("event")
     if event is None:
         return beside.get("censored")

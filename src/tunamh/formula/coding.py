@@ -17,14 +17,14 @@ from .terms import Term
 
 
 class Coded(NamedTuple):
-    """A factor in a block; ``full``: all levels have columns, else all but the first."""
+    """A factor in a term. If ``full`` is True, every level has a column, otherwise every level but the first."""
 
     atom: Node
     full: bool
 
 
 class Block(NamedTuple):
-    """Columns of a term: a product of numbers times indicators of the levels of factors."""
+    """Columns that belong to a term: a product of numbers, times the indicators of the levels of factors."""
 
     term: Term
     numbers: Term
@@ -32,13 +32,16 @@ class Block(NamedTuple):
 
     @property
     def key(self) -> str:
-        """A name of its own."""
+        """Return a text that identifies this block of columns among all blocks of a formula."""
         parts = [label(atom) for atom in self.numbers]
         return ":".join([*parts, *(f"{label(one.atom)}{'+' * one.full}" for one in self.factors)])
 
 
 def blocks_of(terms: tuple[Term, ...], intercept: bool, is_factor: dict[str, bool]) -> list[Block]:
-    """The blocks of columns that terms make, in their order, the intercept's (no factors, no numbers) first."""
+    """Return the blocks of columns of the terms, in the order of the terms.
+
+    The first block is the intercept, which has no factors and no numbers.
+    """
     all_terms: list[Term] = ([()] if intercept else []) + list(terms)
     spanned: dict[frozenset[str], set[frozenset[str]]] = {}
     found = []

@@ -13,7 +13,7 @@ Term = Smooth | Surface
 
 
 def begun_term(node: Call, ranges: Sequence[tuple[float, float]]) -> Term:
-    """With the ranges of its columns."""
+    """Return a curve or a surface that knows the ranges of its columns, and has learned nothing else yet."""
     return begun_surface(node, list(ranges)) if node.function == "te" else begun(node, *ranges[0])
 
 

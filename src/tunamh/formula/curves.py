@@ -22,10 +22,11 @@ _SIDE = 40  # points of a surface along each of its columns
 
 
 class Curve(NamedTuple):
-    """One curve: ``name`` is its term, ``level`` its class or level; ``draws`` is (draws, points).
+    """One curve. ``name`` is its term, ``level`` its class or level, and ``draws`` is an array (draws, points).
 
-    ``multiplied`` is the column that multiplies it, of ``s(x, by=z)``: then ``draws`` are the slopes of that column.
-    ``predictor`` is the parameter whose predictor has it; None: the main predictor. Its name is in front of the term's.
+    For a term ``s(x, by=z)`` with a column of numbers ``z``, ``multiplied`` is the name of ``z``, and ``draws`` are
+    slopes of ``z``. ``predictor`` is the parameter whose predictor contains the curve (None: the main predictor). The
+    name of this parameter stands before the name of the term.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Curve(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What the draws are."""
+        """Return in words what the draws are: the linear predictor, or the slope of a column."""
         return linear_predictor(self.predictor) if self.multiplied is None else f"slope of {self.multiplied}"
 
     @property
@@ -46,18 +47,18 @@ class Curve(NamedTuple):
         return self.name if self.level is None else f"{self.name}, {self.level}"
 
     def interval(self, probability: float) -> np.ndarray:
-        """The central interval at every point: (points, 2)."""
+        """Return the central interval at every point: an array (points, 2)."""
         tail = 0.5 * (1.0 - probability)
         return np.quantile(self.draws, [tail, 1.0 - tail], axis=0).T
 
 
 def linear_predictor(of: str | None) -> str:
-    """What a curve adds to."""
+    """Return in words the predictor to which a curve is added."""
     return "linear predictor" if of is None else f"linear predictor of {of}"
 
 
 class DrawnSurface(NamedTuple):
-    """A surface ``te(x, z)``: ``mean`` and ``draws`` have the last two dimensions (z, x), as pictures have."""
+    """A surface ``te(x, z)``. The last two dimensions of ``mean`` and ``draws`` are (z, x), the order of pictures."""
 
     name: str
     columns: tuple[str, str]
@@ -79,22 +80,23 @@ class DrawnSurface(NamedTuple):
         return self.draws.mean(axis=0)
 
     def told_from_zero(self, probability: float) -> np.ndarray:
-        """Where the central interval of so much probability does not hold zero."""
+        """Return True at points where the central interval with this probability does not contain zero."""
         tail = 0.5 * (1.0 - probability)
         low, high = np.quantile(self.draws, [tail, 1.0 - tail], axis=0)
         return (low > 0) | (high < 0)
 
 
 def curves_of(tree: Any, draws: int | None = None) -> list[Curve]:
-    """All curves of a result in the order of the formula, over the range of the data; none of other results.
+    """Return all curves of a result over the range of the data, in the order of the formula.
 
-    ``draws`` of all draws are used, evenly spaced over the chains; None: at most 1000.
+    The list is empty if the result has no curves. ``draws`` is the number of draws that are used, evenly spaced over
+    the chains (None: at most 1000).
     """
     return [one for one in terms_of_result(tree, draws) if isinstance(one, Curve)]
 
 
 def terms_of_result(tree: Any, draws: int | None = None) -> list[Curve | DrawnSurface]:
-    """Curves and surfaces in the order of the formula, those of further predictors behind."""
+    """Return the curves and surfaces of a result in the order of the formula, then those of further predictors."""
     posterior = tree["posterior"]
     try:
         about = json.loads(posterior.attrs["model"])
@@ -120,7 +122,7 @@ class _Asked(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As results call its coefficients."""
+        """Return the name that the coefficients of this term have in results."""
         return f"{prefix(self.of)}{self.term.name}"
 
 

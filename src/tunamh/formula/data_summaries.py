@@ -30,7 +30,10 @@ from .variables import join_levels
 
 
 class Moments(NamedTuple):
-    """Of the numbers of a column: how many, their mean, squared deviations from it, and range."""
+    """A summary of a column of numbers.
+
+    It contains the count, the mean, the sum of squared deviations from the mean, the smallest and the largest number.
+    """
 
     n: float
     mean: float
@@ -68,7 +71,10 @@ LEVEL = Moments(2.0, 0.5, 0.5, 0.0, 1.0)
 
 
 class FirstLook(NamedTuple):
-    """Of one block: levels of factors, whether their order is the data's own, and moments of functions' arguments."""
+    """What one block of rows says at the first pass: levels of factors and moments of the arguments of functions.
+
+    ``sorted_levels`` says whether the levels were sorted, or have an order of their own in the data.
+    """
 
     levels: dict[str, tuple[str, ...]]
     sorted_levels: dict[str, bool]
@@ -101,7 +107,7 @@ def first_look(terms: Terms, values: Values) -> FirstLook:
 
 
 def learned(terms: Terms, looks: Iterable[FirstLook], n_rows: int, *, hide_intercept: bool = False) -> RightSide:
-    """The right side as far as one look at every block tells; cells are still to be found."""
+    """Return the right side with everything that the first pass tells. The cells are found in a second pass."""
     levels: dict[str, list[tuple[str, ...]]] = {}
     moments: dict[str, Moments] = {}
     texts: dict[str, NoNumber | None] = {}
@@ -142,7 +148,11 @@ def _ranges(curve: Call, moments: dict[str, Moments]) -> list[tuple[float, float
 
 
 def refuse_second_intercept(side: RightSide) -> None:
-    """Where the family has its own intercepts (`Ordinal`), ``0 +`` would give every level of a factor a coefficient."""
+    """Raise `FormulaError` if all levels of a factor would have a column in a family that has its own intercepts.
+
+    An example is ``0 + g`` with `Ordinal`: the cutpoints are the intercepts, so one level of ``g`` must be the
+    reference.
+    """
     if not side.hide_intercept or side.terms.has_intercept:
         return
     whole = [one for one in side.gathered if not one.numbers and all(factor.full for factor in one.factors)]
@@ -155,7 +165,7 @@ def refuse_second_intercept(side: RightSide) -> None:
 
 
 def with_reference(levels: tuple[str, ...], atom: object) -> tuple[str, ...]:
-    """The reference first."""
+    """Return the levels with the reference level first."""
     reference = reference_of(atom)  # type: ignore[arg-type]
     if reference is None:
         return levels
@@ -185,7 +195,7 @@ def _refuse_too_many(side: RightSide) -> None:
 
 
 class SecondLook(NamedTuple):
-    """Of one block: cells that occur, and how the numbers of blocks vary."""
+    """What one block of rows says at the second pass: the cells that occur, and how the columns of numbers vary."""
 
     cells: dict[str, np.ndarray]
     moments: dict[str, Moments]
@@ -221,10 +231,10 @@ def _multiplier(curve: Term) -> str:
 
 
 def second_look_at_once(terms: Terms, first: FirstLook, values: Values) -> SecondLook | None:
-    """The second look at a block, by the first at the same one; None where the other blocks have a say in it.
+    """Return the second look at a block of rows directly after the first, or None if this is impossible.
 
-    They have where a function learns from all rows, where a curve has its range, and in the cells of products of
-    factors, which are counted by the levels of all.
+    It is impossible if other blocks matter: if a function learns from all rows, if a curve needs its range, or if the
+    formula has products of factors, whose cells are counted with the levels of all blocks.
     """
     if first.moments or terms.curves:
         return None
@@ -241,14 +251,14 @@ def _numbers_of(block: Block) -> str:
 
 
 class Learned(NamedTuple):
-    """A right side, and the moments of the numbers in each span of its columns (None: levels alone)."""
+    """A right side, and the moments of the numbers in each group of its columns (None: a column of levels)."""
 
     side: RightSide
     moments: list[Moments | None]
 
     @property
     def columns(self) -> Columns:
-        """As default priors see them: levels have the size 1, and no mean."""
+        """Return the columns as default priors need them. A column of a level has the size 1 and no mean."""
         known = [LEVEL if one is None else one for one in self.moments]
         numbers = ([one.mean for one in known], [one.sd for one in known], [one.low for one in known])
         return Columns.of_moments(*(np.array(each) for each in (*numbers, [one.high for one in known])))

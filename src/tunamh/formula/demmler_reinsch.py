@@ -21,10 +21,10 @@ _NO_DATA = 1e-7  # eigenvalues of functions that the rows say nothing of
 
 
 class Curves(NamedTuple):
-    """The curves that have a penalty, and their ``mu``; ``norm^2`` is the sum of ``mu / (1 - mu)``.
+    """The curves that have a penalty, and their numbers ``mu``; ``norm^2`` is the sum of ``mu / (1 - mu)``.
 
-    ``line`` has mean 0 and variance 1 over the rows; None of cyclic functions. ``unseen`` are curves that are zero in
-    all rows, with ``v'Sv = 1``.
+    ``line`` has mean 0 and variance 1 over the rows; it is None for cyclic functions. ``unseen`` are curves that are
+    zero in all rows, with ``v'Sv = 1``.
     """
 
     mu: np.ndarray

@@ -13,7 +13,7 @@ _MOST_LINES = 20  # of priors
 
 
 def described(formula: FormulaModel, target: Any) -> str:
-    """``print(model)``."""
+    """Return the text that ``print(model)`` prints."""
     response = formula.response
     family = family_in_words(family_as_json(target.user_family))
     which = f"; {response.told}" if response.labels and response.levels else ""

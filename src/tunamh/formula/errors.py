@@ -15,7 +15,7 @@ class FormulaError(TunaMHError, ValueError):
 
 
 def pointed(text: str, at: int) -> str:
-    """A piece of a text on a line of its own, and a ^ below the place that is meant."""
+    """Return a piece of a text on its own line, with a ^ below position ``at``. Error messages use it."""
     begin, end = max(0, at - _BEFORE), at + _AFTER
     before, after = "..." * (begin > 0), "..." * (end < len(text))
     piece = "".join(" " if letter.isspace() else letter for letter in text[begin:end])

@@ -32,7 +32,10 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Values:
-    """Expressions of some rows of a table, whose ``numbers`` errors name (None: one behind the other)."""
+    """Values of expressions for some rows of a table.
+
+    ``numbers`` are the row numbers in the table, which errors name. None means that the rows follow each other.
+    """
 
     def __init__(
         self,
@@ -46,11 +49,11 @@ class Values:
         self._first_row, self._numbers = first_row, numbers
 
     def row(self, k: int) -> int:
-        """The number in its table of row ``k``."""
+        """Return the number that row ``k`` has in its table."""
         return self._first_row + (k if self._numbers is None else int(self._numbers[k]))
 
     def take(self, rows: slice) -> Values:
-        """Those of some rows that follow each other."""
+        """Return the values of the expressions for a slice of the rows."""
         variables = {name: column.take(rows) for name, column in self.variables.items()}
         n_rows = len(range(self.n_rows)[rows])
         if self._numbers is None:
@@ -58,7 +61,7 @@ class Values:
         return Values(variables, n_rows, self.states, self._first_row, self._numbers[rows])
 
     def value(self, node: Node) -> Column:
-        """Numbers or a factor, one entry per row."""
+        """Return the value of an expression, with one entry per row: numbers or a factor."""
         if isinstance(node, Name):
             return self.variables[node.name]
         if isinstance(node, Call) and node.function == "C":
@@ -66,7 +69,7 @@ class Values:
         return Numbers(self.numbers(node))
 
     def numbers(self, node: Node) -> np.ndarray:
-        """One finite number per row."""
+        """Return the value of an expression as an array with one finite number per row."""
         known = self.variables[node.name] if isinstance(node, Name) else None
         if isinstance(known, Numbers) and self._is_usable(known):
             return known.values
@@ -153,9 +156,10 @@ class Values:
 
 
 def filled(values: Values, function: Callable[[Values], dict[str, Any]]) -> dict[str, Any]:
-    """The arrays that ``function`` makes of all rows, one entry per row; None stays None.
+    """Return the arrays that ``function`` computes for all rows, with one entry per row. None stays None.
 
-    Where large arrays are in files (`tunamh.process.scratch`), they are filled from a stretch of rows at a time.
+    If large arrays are in files (`tunamh.process.scratch`), the function is called for one stretch of rows after
+    another.
     """
     if folder_in_force() is None:
         return function(values)
@@ -172,7 +176,7 @@ def filled(values: Values, function: Callable[[Values], dict[str, Any]]) -> dict
 
 
 def only_argument(node: Call, named: tuple[str, ...] = ()) -> Node:
-    """Of a function of one expression."""
+    """Return the only argument of a function that takes one expression. Raise `FormulaError` if there are others."""
     unknown = [name for name, _ in node.named if name not in named]
     if unknown:
         known = f"; known is {', '.join(named)}=" if named else ""
@@ -184,7 +188,7 @@ def only_argument(node: Call, named: tuple[str, ...] = ()) -> Node:
 
 
 def reference_of(node: Node) -> str | None:
-    """The level that ``C(x, ref="AA")`` names as its reference."""
+    """Return the reference level that ``C(x, ref="AA")`` names, or None."""
     for name, value in node.named if isinstance(node, Call) else ():
         if name == "ref":
             if isinstance(value, Text | Number):
@@ -194,7 +198,7 @@ def reference_of(node: Node) -> str | None:
 
 
 def as_factor(found: Column) -> Factor:
-    """Numbers as levels, in their order."""
+    """Return a column of numbers as a factor, whose levels are the sorted numbers."""
     if isinstance(found, Factor):
         return found
     values, codes = coded(found.values)
@@ -206,7 +210,10 @@ def level_name(value: float) -> str:
 
 
 def learned_calls(node: Node | None) -> list[Call]:
-    """The functions with numbers to learn in an expression; none of them inside another."""
+    """Return the calls in an expression of functions that learn numbers from the data, such as a mean.
+
+    Raise `FormulaError` if one such call contains another.
+    """
     if isinstance(node, Call):
         inside = [call for one in node.arguments for call in learned_calls(one)]
         if node.function not in LEARNED:

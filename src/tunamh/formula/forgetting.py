@@ -99,7 +99,7 @@ def forget(cache: Any, where: str) -> Forgotten:
 
 
 def parsed_condition(where: Any) -> Node:
-    """The condition; refuses what is none of single rows."""
+    """Return the condition. Raise an error if it is not a condition of the columns of single rows."""
     if not isinstance(where, str):
         raise TypeError(f"where must be a condition such as 'person == 4711', got {type(where).__name__}.")
     condition = parse_expression(where)

@@ -75,7 +75,10 @@ SPELLED_HERE = {
 
 
 def hint(function: str) -> str:
-    """How a function that is not known is written here; empty where nothing is alike."""
+    """Return how an unknown function is written in a formula here.
+
+    The text is empty if no known function is similar.
+    """
     plain = function.rpartition(".")[2]
     if function not in SPELLED_HERE and plain in ELEMENTWISE:
         return f"write {plain}(x), without {function.rpartition('.')[0]!r}"

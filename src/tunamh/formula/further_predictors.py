@@ -26,7 +26,10 @@ from .variable_parts import FAMILY_NAMES
 
 
 def split_further(prior: Any, further: Mapping[str, Any], terms: set[str]) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Priors of the main predictor, and of others, which are named ``inflation year``: the parameter, then the term."""
+    """Separate the priors of the main predictor from those of further predictors.
+
+    A prior of a further predictor has a name such as ``inflation year``: the name of the parameter, then of the term.
+    """
     found: dict[str, dict[str, Any]] = {name: {} for name in further}
     if not isinstance(prior, Mapping):
         return prior, found
@@ -51,7 +54,7 @@ def _of_parameter(name: str, known: Mapping[str, Any]) -> tuple[str | None, str]
 
 
 def described_by(name: str, of: Learned, values: Values, given: Mapping[str, Any], family: Any, unit: float) -> Any:
-    """The columns of one further predictor, with their origin and their prior."""
+    """Return the columns of one further predictor, the numbers subtracted from them, and their prior."""
     side = of.side
     if side.dim == 0:
         raise FormulaError(f"the predictor of {name} has no coefficients: give it an intercept or a term.")

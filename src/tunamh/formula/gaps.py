@@ -25,7 +25,7 @@ _MUCH = 0.1  # of a standard deviation that is left out, in units of the scale a
 
 
 def left_out(wiggles: np.ndarray, low: float, high: float) -> np.ndarray:
-    """The functions ``T_j`` that are no columns, (k, how many), beside the ``wiggles`` that are."""
+    """Return the functions ``T_j`` that are not among the columns ``wiggles``: an array (k, number of functions)."""
     k = len(wiggles)
     if k - wiggles.shape[1] <= 2:
         return np.empty((k, 0))
@@ -40,7 +40,10 @@ def left_out(wiggles: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def warn_between(name: str, x: Node, values: np.ndarray, deviations: np.ndarray) -> None:
-    """Warn of rows at which a surface leaves so many ``deviations`` out, in units of its scale along ``x``."""
+    """Warn of rows at which a surface lacks a large part of its variation along ``x``.
+
+    ``deviations`` is the missing standard deviation of each row, in units of the surface's scale.
+    """
     inside = deviations > _MUCH
     if inside.any():
         warnings.warn(

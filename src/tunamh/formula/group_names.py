@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def effect_name(piece: Piece, one: GroupSide) -> str:
-    """``1|airport``, ``x|airport``; in the predictor of a scale ``sigma_1|airport``."""
+    """Return the name of an effect: ``1|airport``, ``x|airport``, or ``sigma_1|airport`` for a scale."""
     return f"{prefix(one.of)}{own_name(piece)}|{term_label(one.by)}"
 
 
 def own_name(piece: Piece) -> str:
-    """Of a block of columns in the names of effects."""
+    """Return the name of a block of columns as it stands in the names of group effects; the intercept is ``1``."""
     return "1" if piece.name == "Intercept" and piece.labels is None else piece.name
 
 
@@ -31,7 +31,10 @@ def _expression(piece: Piece) -> Dimensions:
 
 
 class Factor(NamedTuple):
-    """A group term and what the target has of it: a grouping, or one for each class, of which ``classes`` tells."""
+    """A group term of the formula, with its groupings in the target.
+
+    There is one grouping, or one for each class; then ``classes`` contains the dimension of the classes.
+    """
 
     side: GroupSide
     groupings: list[Any]
@@ -39,13 +42,16 @@ class Factor(NamedTuple):
 
     @property
     def first(self) -> Any:
-        """They differ in nothing but the class."""
+        """Return the first grouping. The others differ from it only in the class."""
         return self.groupings[0]
 
     def found(
         self, role: str, name: str, term: str, columns: np.ndarray, dims: Dimensions, reference: str | None = None
     ) -> Found:
-        """``columns`` has an axis for the groupings first; results have the classes last."""
+        """Describe a variable of the result.
+
+        The first axis of ``columns`` is the grouping. If there are classes, they are the last axis in the result.
+        """
         own = np.moveaxis(columns, 0, -1) if self.classes else columns[0]
         told = about(role, term=term, predictor=self.side.of, group=term_label(self.side.by), reference=reference)
         if self.classes:
@@ -54,13 +60,16 @@ class Factor(NamedTuple):
 
 
 def factors_of(groups: Sequence[GroupSide], groupings: Sequence[Any], classes: Dimensions) -> list[Factor]:
-    """Groupings lie factor by factor, those of one factor class by class."""
+    """Return the group terms with their groupings.
+
+    ``groupings`` contains all groupings of the first term, class after class, then those of the next term.
+    """
     each = len(groupings) // len(groups)
     return [Factor(side, list(groupings[k * each : (k + 1) * each]), classes) for k, side in enumerate(groups)]
 
 
 def effects(factors: Sequence[Factor], columns: np.ndarray) -> Iterator[Found]:
-    """Effects lie level by level, those of one level beside each other."""
+    """Describe the variables of the group effects. In the draws, the effects of one level stand beside each other."""
     start = 0
     for one in factors:
         shape = len(one.groupings), one.first.groups, one.first.q
@@ -90,7 +99,10 @@ def scales(factors: Sequence[Factor], columns: np.ndarray) -> Iterator[Found]:
 
 
 def correlations(factors: Sequence[Factor], columns: np.ndarray) -> Iterator[Found]:
-    """Of a grouping with q columns, that of the columns ``j < i`` is number ``i (i - 1) / 2 + j``."""
+    """Describe the variables of the correlations.
+
+    In a grouping with q columns, the correlation of the columns ``j < i`` has the number ``i (i - 1) / 2 + j``.
+    """
     start = 0
     for one in factors:
         if not one.first.scales:
@@ -122,5 +134,5 @@ def _correlation(first: Piece, second: Piece, one: Factor, columns: np.ndarray, 
 
 
 def pair_name(first: Piece, second: Piece) -> str:
-    """The attribute ``term`` of a correlation."""
+    """Return the attribute ``term`` of a correlation: the names of both columns."""
     return f"{first.name},{second.name}"

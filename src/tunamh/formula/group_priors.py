@@ -26,7 +26,10 @@ Key = tuple[tuple[str, ...], bool, frozenset[str]]
 
 
 def parts_of(group: GroupTerm) -> list[Terms]:
-    """The columns of each factor that a term makes: ``(1 + x || g)`` is one for every column."""
+    """Return the columns of each factor that a group term makes.
+
+    ``(1 + x | g)`` makes one factor with two columns, and ``(1 + x || g)`` makes two factors with one column each.
+    """
     columns = group.columns
     if group.together:
         return [columns]
@@ -63,9 +66,9 @@ MATRICES = ("covariance", "precision")
 
 
 class GroupPriors(NamedTuple):
-    """Priors of scales, ``eta`` of the LKJ prior of correlations, and laws of effects, by the factor's name.
+    """By the name of the factor: priors of scales, ``eta`` of the LKJ prior of correlations, and laws of effects.
 
-    ``matrices`` are known ones among the levels, by what they are.
+    ``matrices`` describes known matrices between the levels, such as a precision matrix.
     """
 
     scales: dict[str, Any]
@@ -74,13 +77,13 @@ class GroupPriors(NamedTuple):
     matrices: dict[str, dict[str, Any]]
 
     def joined(self, other: GroupPriors) -> GroupPriors:
-        """Those of factors of another predictor, too."""
+        """Return these priors together with ``other``, the priors of the factors of another predictor."""
         pairs: Any = zip(self, other, strict=True)
         return GroupPriors(*(own | more for own, more in pairs))
 
 
 def split_groups(prior: Any, groups: Sequence[GroupSide]) -> tuple[Any, GroupPriors]:
-    """Priors of coefficients, and those of group effects."""
+    """Return the priors of coefficients and the priors of group effects, separated."""
     if not isinstance(prior, Mapping):
         return prior, GroupPriors({}, {}, {}, {})
     by_key = {_key(one.by, one.columns.terms): one.name for one in groups}

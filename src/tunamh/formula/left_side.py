@@ -22,7 +22,7 @@ _ARGUMENT = {"trials": "trials", "weights": "weights", "cens": "censored", "even
 
 
 class LeftSide(NamedTuple):
-    """The response, and expressions of trials, weights, censoring and entry where the formula has them."""
+    """The response of a formula, and its expressions for trials, weights, censoring and entry, if there are any."""
 
     response: Node
     beside: dict[str, Node]
@@ -78,7 +78,10 @@ def _checked(node: Node) -> Node:
 
 @dataclass(frozen=True)
 class Response:
-    """What is regressed. ``levels`` are the names of classes; of two for labels, the second counts as 1."""
+    """The response of a regression. ``levels`` are the names of its classes.
+
+    If ``labels`` is True, the response has two labels, and the second label counts as 1.
+    """
 
     node: Node
     levels: tuple[str, ...] | None = None
@@ -86,7 +89,7 @@ class Response:
 
     @property
     def told(self) -> str:
-        """In words, where it is more than a column."""
+        """Return the response in words. For two labels, the text says which of them counts as 1."""
         if self.labels and self.levels:
             return f"{label(self.node)}: {self.levels[1]!r} counts as 1, {self.levels[0]!r} as 0"
         return label(self.node)
@@ -105,7 +108,7 @@ class Response:
         return cls(parse_expression(str(found["text"])), named, bool(found["labels"]))
 
     def values(self, values: Values) -> np.ndarray:
-        """Numbers of some rows: codes of classes that are known."""
+        """Return the responses of some rows as numbers. A class is the code of a known level."""
         if self.levels is None:
             return values.numbers(self.node)
         codes = as_factor(values.value(self.node)).recoded(self.levels)
@@ -117,7 +120,10 @@ class Response:
 
 
 def numbers_beside(beside: Mapping[str, Node], values: Values) -> dict[str, np.ndarray]:
-    """Trials, weights, censoring and entry as numbers; an event in words has no 1 of its own."""
+    """Return trials, weights, censoring and entry as numbers.
+
+    Raise `FormulaError` if an event is a column of text, because it is not clear which text means 1.
+    """
     for name, node in beside.items():
         found = values.value(node) if name == "event" and isinstance(node, Name) else None
         if isinstance(found, Factor):
@@ -130,7 +136,7 @@ def numbers_beside(beside: Mapping[str, Node], values: Values) -> dict[str, np.n
 
 
 def learned_response(node: Node, values: Values, family: Any) -> tuple[Response, Any]:
-    """The response, and its values as a target takes them."""
+    """Return the response, and its values in the form that a target takes."""
     found, name = values.value(node), label(node)
     if isinstance(found, Numbers):
         numbers = values.numbers(node)
@@ -145,7 +151,7 @@ def learned_response(node: Node, values: Values, family: Any) -> tuple[Response,
 
 
 def response_of_levels(node: Node, levels: tuple[str, ...], family: Any) -> Response:
-    """Of text or categories."""
+    """Return a response whose column contains text or categories."""
     name, kind, shown = label(node), type(family).__name__, listed([repr(level) for level in levels])
     if len(levels) == 1:
         raise FormulaError(f"the response {name} is {levels[0]!r} in every row: there is nothing to estimate.")

@@ -28,14 +28,14 @@ _DATE_OR_TIME = re.compile(rf"\s*({_DATE}([ T]\s*{_TIME})?|{_TIME})\s*", re.IGNO
 
 
 class NoNumber(NamedTuple):
-    """The first text of a column that is not a number."""
+    """The first text of a column that is not a number: the row and the text."""
 
     row: int
     text: str
 
 
 def first_without_number(found: Factor) -> NoNumber | None:
-    """Of a column of text; None where all its levels are numbers."""
+    """Return the first text of a column that is not a number, or None if all its levels are numbers."""
     wrong = np.array([_NUMBER.fullmatch(level) is None for level in found.levels], bool)
     if not wrong.any():
         return None
@@ -46,10 +46,9 @@ def first_without_number(found: Factor) -> NoNumber | None:
 def refuse_numbers_as_text(
     levels: Mapping[str, tuple[str, ...]], texts: Mapping[str, NoNumber | None], atoms: Mapping[str, Node]
 ) -> None:
-    """Raise for columns of text of which all levels are numbers, or nearly all of many; 0 and 1 are as good as text.
+    """Raise an error for columns of text whose levels are numbers: all levels, or nearly all of many levels.
 
-    A few whole numbers are often turned into text because a factor is meant: a warning.
-
+    The levels 0 and 1 are allowed. A few whole numbers as text often mean a factor; for these there is only a warning.
     ``texts`` has the columns of text, with the first value that is not a number.
     """
     for name, other in texts.items():
@@ -90,7 +89,7 @@ def refuse_numbers_as_text(
 
 
 def as_numbers(levels: tuple[str, ...]) -> str:
-    """What to do with a response that holds numbers as text, with a space before it; "" of other texts."""
+    """Return advice about a response whose text looks like numbers, with a space before it, or "" for other texts."""
     numbers = sum(_NUMBER.fullmatch(level) is not None for level in levels)
     if len(levels) < 3 or numbers <= _NUMBERS_SHARE * len(levels):
         return ""
@@ -100,7 +99,10 @@ def as_numbers(levels: tuple[str, ...]) -> str:
 
 
 def refuse_unlikely(levels: Mapping[str, tuple[str, ...]], atoms: Mapping[str, Node], n_rows: int) -> None:
-    """Raise for columns whose levels are dates, or as many as rows; ``C(column)`` says that they are meant."""
+    """Raise an error for columns whose levels are dates, or almost as many as rows.
+
+    ``C(column)`` allows such a column.
+    """
     for name, found in levels.items():
         if len(found) <= _FEW or not isinstance(atoms[name], Name):
             continue
@@ -120,6 +122,6 @@ def refuse_unlikely(levels: Mapping[str, tuple[str, ...]], atoms: Mapping[str, N
 
 
 def looks_like_dates(levels: tuple[str, ...]) -> bool:
-    """Whether all levels, or a thousand of them, are written as dates or times."""
+    """Return True if the levels are written as dates or times. At most about a thousand levels are read."""
     every = max(1, len(levels) // _LOOKED_AT)
     return all(_DATE_OR_TIME.fullmatch(level) for level in levels[::every])

@@ -40,7 +40,7 @@ _ARRAYS = {"laplace": 1, "effects": 1}
 
 
 class OpenedRows(NamedTuple):
-    """The folder of a model, the pieces of today, how they are read, and a digest of what is to be forgotten."""
+    """The folder of a model, the row groups that exist today, how they are read, and a hash of the forget rules."""
 
     folder: ModelFolder
     ids: list[PieceId]
@@ -49,7 +49,7 @@ class OpenedRows(NamedTuple):
 
 
 class ModelAsked(NamedTuple):
-    """What a user asked for beside the formula."""
+    """The arguments of a user beside the formula."""
 
     family: Any
     prior: Any
@@ -59,12 +59,12 @@ class ModelAsked(NamedTuple):
 
 
 def has_groups(asked: Read) -> bool:
-    """Whether a formula has groups, in any of its predictors."""
+    """Return True if any predictor of a formula has group terms."""
     return any(terms.groups for terms in (asked.right, *asked.others.values()))
 
 
 def refuse_arrays(asked: Read) -> None:
-    """Raise for what is not in the files."""
+    """Raise an error for arguments that are arrays, because they are not in the files."""
     if asked.arrays:
         raise FormulaError(
             f"{', '.join(asked.arrays)} must be a column of the files, since a cache cannot tell which rows an array "
@@ -75,7 +75,10 @@ def refuse_arrays(asked: Read) -> None:
 def regression_of_columns(
     opened: OpenedRows, tables: InPieces, asked: Read, how: ModelAsked, why: str
 ) -> GLM | MixedModel:
-    """The target of a formula of which all rows are kept, and ``why`` they are; all set up."""
+    """Return the target of a formula for which the cache keeps all rows. Its set-up is complete.
+
+    ``why`` says why all rows are kept.
+    """
     assert tables.cache is not None
     size = 8 * len(asked.names)  # of a row, as its columns are joined
     given: Any = tables
@@ -171,7 +174,10 @@ def _as_record(point: Ended, data: str, date: str | None) -> Record:
 
 
 def files_told(ids: list[PieceId], read: set[str], journal: Journal, done: str) -> str:
-    """Which files are new, which of the others were ``read`` again, and which are gone; ``done``: mapped or read."""
+    """Return a line in words: which files are new, which others were ``read`` again, and which are gone.
+
+    ``done`` is the verb for new files: "mapped" or "read".
+    """
     before = journal.pieces_of(len(journal.nights) - 1)
     known, digests = {one["digest"] for one in before}, {one.key for one in ids}
     files = {one.file for one in ids}

@@ -25,7 +25,10 @@ Look = dict[str, Any]
 
 
 def look_at(piece: Any, how: LivingPiece, asked: Read) -> Look:
-    """Levels and how many rows have each, moments of numbers, the responses, and what is missing or forgotten."""
+    """Return what one piece of the files says: levels with their counts, moments of numbers, responses.
+
+    It also contains the numbers of rows that have missing values or are forgotten.
+    """
     looks, holes, lost, gone = [], dict[str, int](), 0, 0
     for complete, count in how.tables(piece):
         gone, lost = gone + count, lost + complete.lost
@@ -69,7 +72,7 @@ def _responses(values: Values, node: Node) -> Look:
 
 
 class AllLooks:
-    """The looks at all pieces, joined in their order."""
+    """What all pieces of the files say, joined in the order of the pieces."""
 
     def __init__(self, looks: Sequence[Look]):
         self.looks, self.tables = looks, [table for look in looks for table in look["looks"]]
@@ -86,7 +89,7 @@ class AllLooks:
         return found
 
     def counts(self, name: str) -> dict[str, int]:
-        """How many rows have each level of a factor."""
+        """Return the number of rows that have each level of a factor."""
         found: dict[str, int] = {}
         for table in self.tables:
             for level, count in table["counts"].get(name, {}).items():
@@ -98,7 +101,10 @@ class AllLooks:
         return list(dict.fromkeys(name for table in self.tables for name in table["levels"]))
 
     def levels(self, name: str, known: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-        """Those that are known and still occur, in their order, then new ones; and the new ones."""
+        """Return the levels of a factor, and a list of its new levels.
+
+        Known levels that still occur come first in their order; new levels follow.
+        """
         there = self.counts(name)
         if not known:
             return join_levels([tuple(table["levels"][name]) for table in self.tables if name in table["levels"]]), []
@@ -118,7 +124,7 @@ class AllLooks:
         return SecondLook({}, found, {})
 
     def columns(self) -> list[ColumnsLook]:
-        """What columns are like, table by table."""
+        """Return the summaries of the columns, one for each table."""
         found = [table["columns"] for table in self.tables]
         return [
             ColumnsLook(one["counts"], {name: Moments(*numbers) for name, numbers in one["moments"].items()})

@@ -30,11 +30,14 @@ from .typical import typical_columns
 
 
 class NeedsAllRows(Exception):
-    """A model whose pieces cannot be kept as sums at a centre; the text says why, as the end of a sentence."""
+    """Sums over old rows cannot be kept for this model. The text says why; it is the end of a sentence."""
 
 
 def why_all_rows(asked: Read, how: ModelAsked) -> str | None:
-    """Why sums over old rows cannot be kept for a formula, as the end of a sentence; None where they can."""
+    """Return why sums over old rows cannot be kept for a formula, as the end of a sentence.
+
+    The result is None if they can be kept.
+    """
     family, terms = how.family, asked.right
     calls = [call for term in terms.fixed for atom in term for call in learned_calls(atom)]
     calls += [call for node in (*terms.offsets, asked.response, *asked.beside.values()) for call in learned_calls(node)]
@@ -118,14 +121,14 @@ def _response(asked: Read, looks: AllLooks, family: Any) -> tuple[Response, np.n
 
 
 def design_digest(model: FormulaModel) -> str:
-    """Of what columns mean: the reference of every factor, and the classes of the response."""
+    """Return a hash of what the columns mean: the reference of every factor, and the classes of the response."""
     references = {name: levels[0] for name, levels in model.side.levels.items()}
     about = (references, model.response.levels, [block.key for block in model.side.blocks])
     return hashlib.blake2b(repr(about).encode(), digest_size=4).hexdigest()
 
 
 def rows_of_columns(looks: AllLooks, model: FormulaModel) -> dict[str, int]:
-    """How many rows have the level that a column is of."""
+    """Return for each column of a level the number of rows that have this level."""
     found, side, begin = {}, model.side, len(model.side.whole)
     for block in side.gathered:
         counts = looks.counts(label(block.factors[0].atom))
@@ -136,7 +139,10 @@ def rows_of_columns(looks: AllLooks, model: FormulaModel) -> dict[str, int]:
 
 
 def refuse_redundant(expansion: Expansion, model: FormulaModel) -> None:
-    """Columns that are sums of others make the data's own Hessian, exact over all rows, singular."""
+    """Raise an error if columns are sums of other columns. Then the Hessian of the data is singular.
+
+    The Hessian is an exact sum over all rows.
+    """
     scale, values, vectors = scaled_eigen(expansion.hessian)
     flat = np.abs(values) <= SMALLEST_CURVATURE * np.abs(values).max()
     if not flat.any():

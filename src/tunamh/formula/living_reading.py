@@ -24,14 +24,17 @@ _PART = 1 << 16  # rows that are looked at together
 
 
 class Held:
-    """Tables of new pieces between the look at them and their map, so that they are read once, where memory allows."""
+    """A store for the tables of new pieces between two uses: the first look at them, and the computation of sums.
+
+    So each new piece is read from its file only once, as far as memory allows.
+    """
 
     def __init__(self, bytes_allowed: float):
         self.room, self.tables = bytes_allowed, dict[str, list[tuple[CompleteRows, int]]]()
         self.rows_read, self._lock = 0, threading.Lock()
 
     def count(self, n_rows: int) -> None:
-        """So many rows were read from a file."""
+        """Add ``n_rows`` to the number of rows that were read from a file."""
         with self._lock:
             self.rows_read += n_rows
 
@@ -43,14 +46,14 @@ class Held:
                 self.tables[piece.place] = tables
 
     def end(self) -> None:
-        """Forget them, and hold no more."""
+        """Delete the stored tables, and store no further ones."""
         self.room = 0.0
         self.tables.clear()
 
 
 @dataclass(frozen=True)
 class LivingPiece:
-    """How a piece is read: columns by name, the conditions of rows to be forgotten, and rows with missing values."""
+    """How a piece of the files is read: names of columns, conditions of rows to be forgotten, missing values."""
 
     names: tuple[str, ...]
     forget: tuple[Node, ...]
@@ -58,12 +61,12 @@ class LivingPiece:
 
     @property
     def columns(self) -> list[str]:
-        """All that are read."""
+        """Return the names of all columns that are read, including those of the conditions."""
         of_rules = [name for node in self.forget for name in columns_in(node)]
         return list(dict.fromkeys([*self.names, *of_rules]))
 
     def tables(self, piece: Any) -> Iterator[tuple[CompleteRows, int]]:
-        """The rows that count, part by part, and how many others are forgotten."""
+        """Return the rows of a piece that are used, part by part, each with the number of its forgotten rows."""
         if self.held is None:
             yield from self._read(piece, _PART)
             return
@@ -89,11 +92,14 @@ class LivingPiece:
                     yield complete, int((~stays).sum())
 
     def of_table(self, table: Any) -> tuple[CompleteRows, np.ndarray]:
-        """The rows that count among those that are not forgotten, and which rows of the table these are."""
+        """Return the rows of a table that are used, and the positions of these rows in the table.
+
+        Rows are not used if they are forgotten or have missing values.
+        """
         return self.of_columns(read(as_columns(table), self.columns))
 
     def of_columns(self, columns: Mapping[str, Column]) -> tuple[CompleteRows, np.ndarray]:
-        """Likewise, of columns that were read."""
+        """Return the same as `of_table` for columns that have been read already."""
         n_rows = len(next(iter(columns.values())))
         stays = ~forgotten(columns, self.forget, n_rows)
         wanted = {name: columns[name] for name in self.names}
@@ -102,7 +108,7 @@ class LivingPiece:
         return complete_rows({name: _packed(one) for name, one in wanted.items()}, int(stays.sum())), stays
 
     def blocks(self, piece: Any) -> Iterator[CompleteRows]:
-        """The rows that count, at most 8192 at a time."""
+        """Return the rows of a piece that are used, in blocks of at most 8192 rows."""
         for complete, _ in self.tables(piece) if self._is_held(piece) else self._read(piece, ROWS_AT_ONCE):
             yield from _cut(complete)
 
@@ -127,7 +133,10 @@ def _packed(column: Column) -> Column:
 
 
 def forgotten(columns: Mapping[str, Column], conditions: Sequence[Node], n_rows: int) -> np.ndarray:
-    """The rows for which a condition holds; one with a missing value in the condition's columns does not."""
+    """Return a boolean array: True in rows for which a condition holds.
+
+    The condition does not hold in a row that has a missing value in its columns.
+    """
     found = np.zeros(n_rows, bool)
     for node in conditions:
         complete = complete_rows({name: columns[name] for name in columns_in(node)}, n_rows)

@@ -26,7 +26,10 @@ from .variables import join_levels, levels_in_one_order
 
 
 def columns_name(piece: PieceId, rules: str) -> str:
-    """Of the record of a piece's columns, without the rows that ``rules`` leave out."""
+    """Return the name of the file in the cache that stores the columns of a piece.
+
+    ``rules`` is a hash of the conditions of rows that are left out.
+    """
     return f"columns-{piece.key}-{rules}"
 
 
@@ -65,9 +68,9 @@ def _two_kinds(name: str, error: ValueError) -> FormulaError:
 
 
 class AllRows(NamedTuple):
-    """The rows that count, how many those are of every piece, and what is left out.
+    """All rows that are used, the number of these rows in every piece, and the numbers of rows left out.
 
-    ``read`` is the number of rows that were read now, of these ``files``.
+    ``read`` is the number of rows that were read from files in this call, and ``files`` are these files.
     """
 
     complete: CompleteRows
@@ -79,9 +82,11 @@ class AllRows(NamedTuple):
 
 
 def all_rows(folder: ModelFolder, ids: list[PieceId], rules: str, how: LivingPiece, executor: Any) -> AllRows:
-    """From the cache; pieces that it does not have are read, and put there. Records of other pieces are removed.
+    """Return all rows that are used, from the cache.
 
-    Where large arrays are in files (`tunamh.process.scratch`), columns are, too, and one record at a time is in memory.
+    Pieces that are not in the cache are read and stored there. Columns of pieces that no longer exist are removed.
+    If large arrays are in files (`tunamh.process.scratch`), columns are in files, too. Then only one record at a time is
+    in memory.
     """
     names = [columns_name(one, rules) for one in ids]
     in_files = folder_in_force() is not None

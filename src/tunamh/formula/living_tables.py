@@ -43,7 +43,7 @@ _GROUPS = "groups move by themselves"
 
 @dataclass(frozen=True)
 class RowsOfLivingPiece:
-    """The rows of a piece in blocks, numbered from 0 on."""
+    """The rows of a piece in blocks, numbered from 0."""
 
     how: LivingPiece
     rows: FormulaRows
@@ -67,12 +67,15 @@ class _LookAt:
 
 
 def rules_digest(conditions: list[str]) -> str:
-    """Of the conditions of rows that are left out."""
+    """Return a hash of the conditions of rows that are left out."""
     return hashlib.blake2b(repr(conditions).encode(), digest_size=4).hexdigest()
 
 
 def ids_of(tables: InPieces) -> list[PieceId]:
-    """The pieces that have rows: row groups of Parquet files. A copy of a file has names of its own."""
+    """Return the identities of the pieces that have rows. A piece is a row group of a Parquet file.
+
+    A copy of a file has its own identities.
+    """
     pieces: Any = tables.pieces
     found, seen = [], dict[str, int]()
     for one in (PieceId.of(piece) for piece in pieces if piece.n_rows > 0):
@@ -83,7 +86,10 @@ def ids_of(tables: InPieces) -> list[PieceId]:
 
 
 def regression_of_living(asked: Read, tables: InPieces, how: ModelAsked) -> GLM | MixedModel:
-    """The target of a formula, all set up: what is computed of each piece is in the cache, or is put there."""
+    """Return the target of a formula over files with a cache. Its set-up is complete.
+
+    What is computed from each piece is taken from the cache, or stored there.
+    """
     assert tables.cache is not None
     refuse_arrays(asked)
     why = _GROUPS if has_groups(asked) else why_all_rows(asked, how)
@@ -276,7 +282,7 @@ def _entry(night: Night, settled: Settled, model: FormulaModel, base: GLM) -> di
 
 
 def source_of(cache: Cache) -> list[str]:
-    """The files of a cache, as they were opened last."""
+    """Return the files of a cache, as they were named when it was opened last."""
     source = cache.source
     if source is None:
         raise FileNotFoundError(f"there is no cache in {os.fspath(cache.path)!r}.")

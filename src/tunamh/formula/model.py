@@ -28,9 +28,10 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class GroupSide:
-    """``(columns | by)``: effects of the columns for every level; ``name`` is what results call the factor.
+    """A group term ``(columns | by)``: every level of ``by`` has an effect for each column.
 
-    ``of`` is the parameter whose predictor has the term; None of the main predictor.
+    ``name`` is the name of the factor in results. ``of`` is the parameter whose predictor contains the term (None: the
+    main predictor).
     """
 
     name: str
@@ -40,11 +41,11 @@ class GroupSide:
 
     @property
     def term(self) -> str:
-        """The name of the factor within its predictor."""
+        """Return the name of the factor without the name of its predictor."""
         return self.name if self.of is None else self.name.removeprefix(f"{self.of}_")
 
     def labels(self, values: Values) -> Factor:
-        """The group of every row, by name; products of factors have names such as ``a:b``."""
+        """Return the group of every row as a factor. Levels of products of factors have names such as ``a:b``."""
         factors = [as_factor(values.value(atom)) for atom in self.by]
         found = factors[0]
         for one in factors[1:]:
@@ -241,7 +242,7 @@ class FormulaModel:
 
 
 def group_name(by: Term, columns: RightSide, alone: bool) -> str:
-    """What results call a factor; ``alone``: no other group term has the same factor."""
+    """Return the name of a factor in results. ``alone`` is True if no other group term has the same factor."""
     name = term_label(by)
     return name if alone else f"{' + '.join(columns.names)} | {name}"
 

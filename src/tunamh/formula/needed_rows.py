@@ -22,7 +22,10 @@ from .variables import as_columns, in_backticks, read
 
 
 class Read(NamedTuple):
-    """A formula, read: expressions, not yet of any rows. ``arrays`` are what was given beside as arrays."""
+    """A formula after parsing: its expressions, which have not met any rows yet.
+
+    ``arrays`` are the arguments, such as weights, that the user passed as arrays.
+    """
 
     text: str
     response: Node
@@ -35,7 +38,7 @@ class Read(NamedTuple):
 
     @property
     def further(self) -> list[Terms]:
-        """The sides of further predictors, and columns of an energy as if they were terms."""
+        """Return the right sides of further predictors, and the columns of an energy in the form of terms."""
         columns = tuple((Name(name),) for name in self.data_columns)
         return [*self.others.values(), Terms(fixed=columns, intercept=False)]
 
@@ -76,7 +79,10 @@ def read_formula(
 
 
 def refuse_open_bar(formula: str, right: Operation) -> None:
-    """Raise for ``x + 1 | g``, in which the bar takes all terms before it, so that none has a common coefficient."""
+    """Raise an error for ``x + 1 | g`` without parentheses: the bar would take all terms before it.
+
+    Then no term would have a common coefficient.
+    """
     if not formula.partition("~")[2].strip().startswith("("):
         raise FormulaError(
             f"{right}: group effects are written in parentheses, such as x + (1 | group): without them the bar takes "
@@ -102,9 +108,10 @@ def further_sides(predictors: Any) -> dict[str, Terms]:
 
 
 class RowsOf(NamedTuple):
-    """Rows without missing values, and what was given beside as arrays.
+    """Rows without missing values, and the arguments that the user passed as arrays.
 
-    ``known`` are levels of factors, by the factor's text, that keep their order; new ones come behind them.
+    ``known`` maps a factor, as it is written in the formula, to levels that keep their order; new levels come after
+    them.
     """
 
     complete: CompleteRows
@@ -119,7 +126,7 @@ class RowsOf(NamedTuple):
         return values_of(self.complete, states)
 
     def places_of_some(self) -> np.ndarray | None:
-        """The row numbers in the table of `some_rows`; None where no row was left out."""
+        """Return the row numbers of `some_rows` in the table, or None if no row was left out."""
         return places_of(self.complete.keep)[some_rows(self.complete.n_rows)] if self.dropped else None
 
 
@@ -133,7 +140,7 @@ def rows_of(asked: Read, data: Any, missing: str) -> RowsOf:
 
 
 def rows_of_complete(asked: Read, found: CompleteRows, data: Any, missing: str) -> RowsOf:
-    """The same of complete rows of the data."""
+    """Return the `RowsOf` of rows whose missing values have been found already."""
     n_rows = len(found.keep)
     if n_rows == 0:
         raise FormulaError("the data have no rows.")
@@ -163,7 +170,7 @@ def missing_told(holes: Mapping[str, int], gone: int, n_rows: int, first: int | 
 
 
 def refuse_keep_effects(asked: Read, keep_effects: bool | None) -> None:
-    """Raise where draws of group effects are spoken of, and a formula has no groups."""
+    """Raise an error if the user passes ``keep_effects`` and the formula has no groups."""
     if keep_effects is not None and not any(terms.groups for terms in (asked.right, *asked.others.values())):
         raise FormulaError(
             f"keep_effects={keep_effects} says whether draws of group effects are kept, and the formula has no group "

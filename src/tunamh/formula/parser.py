@@ -70,7 +70,7 @@ class _Reader:
         return self.tokens[self.at]
 
     def takes(self, *texts: str) -> str | None:
-        """The operator at hand, if it is one of these."""
+        """Read the next operator and return it, if it is one of ``texts``. Otherwise return None and read nothing."""
         token = self.token
         if token.kind == "operator" and token.text in texts:
             self.at += 1
@@ -82,7 +82,7 @@ class _Reader:
             self.refuse(f"{text!r} is missing{self.of_a_name()}")
 
     def of_a_name(self) -> str:
-        """How the name of a column with spaces is written, where two words stand side by side."""
+        """Return a hint if two names stand side by side: write a column name with spaces in backticks."""
         before = self.tokens[self.at - 1]
         if self.at == 0 or before.kind != "name" or self.token.kind != "name":
             return ""
@@ -171,7 +171,7 @@ class _Reader:
 
 
 class Formula(NamedTuple):
-    """The two sides; no left one where a formula begins with ``~``."""
+    """The two sides of a formula. ``left`` is None if the formula begins with ``~``."""
 
     left: Node | None
     right: Node
@@ -199,7 +199,7 @@ def parse(formula: str) -> Formula:
 
 
 def parse_expression(text: str) -> Node:
-    """An expression without ``~``, such as the name of a column of weights."""
+    """Parse an expression without ``~``, such as the name of a column of weights."""
     reader = _reader(text)
     found = reader.either()
     _at_end(reader)

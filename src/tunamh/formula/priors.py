@@ -47,10 +47,12 @@ def prior_of(
     classes: Sequence[str] | None = None,
     intercept: IndependentPrior | None = None,
 ) -> Any:
-    """What a user says: nothing, a prior of all coefficients but the intercept, or some by the name of their term.
+    """Return the prior of the coefficients from what a user passes.
 
-    ``location`` are centre and unit of the linear predictor. ``classes`` are the levels of the response, of which
-    `Categorical` has an intercept for each but the first. ``intercept`` takes the place of its default prior.
+    A user passes nothing, one prior for all coefficients except the intercept, or priors by the names of terms.
+    ``location`` contains the centre and the unit of the linear predictor. ``classes`` are the levels of the response;
+    `Categorical` has an intercept for each level except the first. ``intercept`` replaces the default prior of the
+    intercept.
     """
     side, unit = learned.side, location[1]
     if not side.smooths:
@@ -125,7 +127,7 @@ def _written_terms(name: str) -> list[str]:
 
 
 def named_terms(given: Mapping[Any, Any], side: RightSide) -> set[str]:
-    """The terms and columns that priors are given for, as results call them."""
+    """Return the names, as results have them, of the terms and columns for which the user gives a prior."""
     return set(_by_name(given, side))
 
 

@@ -21,9 +21,10 @@ Result = TypeVar("Result")
 
 
 def remaining(data: Any) -> Any:
-    """What was given; of tables with a cache that has rules, the rows for which none of these holds.
+    """Return the data without the rows that a cache has been told to forget.
 
-    Of the others every value is missing. So rows keep their numbers, and a question leaves them out.
+    If the tables have a cache with such rules, all values of forgotten rows are missing in the result. So the other
+    rows keep their row numbers, and the computation leaves the forgotten rows out. Other data are returned as they are.
     """
     if not isinstance(data, InPieces) or data.cache is None:
         return data
@@ -32,7 +33,7 @@ def remaining(data: Any) -> Any:
 
 
 class RemainingRows(InPieces):
-    """Tables in which forgotten rows have no values."""
+    """Tables in which all values of forgotten rows are missing."""
 
     def __init__(self, tables: InPieces, conditions: tuple[Node, ...]):
         settings: dict[str, Any] = {"executor": tables.executor, "memory": tables.memory}

@@ -41,7 +41,7 @@ _DESCRIBED = {"sigma": "scale", "kappa": "precision", "psi": "positive"}
 
 
 def by_own_names(predictors: Any, known: Sequence[str]) -> Any:
-    """``predictors`` by the family's own names of its parameters, for which results' names may stand."""
+    """Return ``predictors`` with the family's own parameter names. The keys may also be the names in results."""
     if not isinstance(predictors, Mapping):
         return predictors
     return {name if name in known else _DESCRIBED.get(name, name): formula for name, formula in predictors.items()}
@@ -52,7 +52,7 @@ _OF_PRIORS = ("local_scale", "global_scale", "prior_scale")
 
 
 def layout(model: FormulaModel, variables: Variables, groupings: Sequence[Any]) -> Layout:
-    """The result's variables; ``variables`` and ``groupings`` are those of the formula's target."""
+    """Return the variables of the result. ``variables`` and ``groupings`` are those of the formula's target."""
     found: list[Found] = []
     at = 0
     for name, labels in variables:

@@ -29,7 +29,12 @@ MOST_COLUMNS = 5000
 
 
 class Columns(NamedTuple):
-    """Of some rows: whole columns, positions of the others' parameters, and the values there (None: all 1)."""
+    """Columns of a design for some rows.
+
+    ``whole`` are columns with a number in every row. For columns that are mostly zero, a row has the positions of its
+    parameters (``positions``) and the values there (``values``; None: all values are 1). ``dim`` is the number of
+    columns.
+    """
 
     whole: np.ndarray
     positions: np.ndarray
@@ -42,7 +47,11 @@ class Columns(NamedTuple):
         return IndexedDesign(self.whole, self.positions, self.values, self.dim)
 
     def block(self) -> IndexedBlock:
-        """For compiled code, which would not notice positions that a stranger's model puts outside its columns."""
+        """Return the columns in the form for compiled code.
+
+        Raise `FormulaError` if a position is outside the columns, because compiled code would not notice this. A model
+        that was read from a file may contain such positions.
+        """
         at = self.positions
         if self.whole.shape[1] > self.dim or (at.size and not (at.min() >= NOWHERE and at.max() < self.dim)):
             raise FormulaError(f"the model names columns outside its {self.dim}.")
@@ -55,10 +64,11 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class RightSide:
-    """Terms, the levels of their factors, what functions have learned, and the cells of products of factors.
+    """The right side of a formula: its terms, and what was learned from the data.
 
-    ``levels`` are by the factor's text, the reference first; ``states`` by the function's; ``cells`` by the block's
-    key, the numbers of the combinations of levels that occur.
+    ``levels`` maps a factor to its levels, the reference first. ``states`` maps a function to the numbers that it
+    learned. ``cells`` maps the key of a block to the combinations of levels that occur. The keys of the first two dicts
+    are the texts in the formula.
     """
 
     terms: Terms
@@ -77,7 +87,7 @@ class RightSide:
 
     @cached_property
     def whole(self) -> list[Block]:
-        """The blocks of one column each: the intercept, numbers, and products of them."""
+        """Return the blocks with one column each: the intercept, numbers, and products of numbers."""
         return [one for one in self.blocks if not one.factors and (one.numbers or not self.hide_intercept)]
 
     @cached_property
@@ -86,12 +96,12 @@ class RightSide:
 
     @cached_property
     def references(self) -> dict[str, str]:
-        """The reference level of each factor that has one: somewhere in the formula this level has no column."""
+        """Return the reference level of each factor that has one: a level without a column in some term."""
         coded = {label(one.atom) for block in self.gathered for one in block.factors if not one.full}
         return {name: levels[0] for name, levels in self.levels.items() if levels and name in coded}
 
     def sizes(self, block: Block) -> list[int]:
-        """How many levels of each factor have columns."""
+        """Return for each factor of the block the number of its levels that have columns."""
         return [len(self.levels[label(one.atom)]) - (not one.full) for one in block.factors]
 
     def count(self, block: Block) -> int:
@@ -101,18 +111,21 @@ class RightSide:
 
     @cached_property
     def parts(self) -> list[Block | Term]:
-        """What makes columns, in their order: those kept whole, then those of levels."""
+        """Return everything that makes columns, in the order of the columns.
+
+        Columns of numbers come first, then columns of levels.
+        """
         whole = [one for one in self.curves if not one.levels]
         return [*self.whole, *whole, *self.gathered, *(one for one in self.curves if one.levels)]
 
     @property
     def smooths(self) -> list[Term]:
-        """The curves whose wiggles have an unknown scale."""
+        """Return the curves whose wiggly part has an unknown scale."""
         return [one for one in self.curves if one.asked.penalised]
 
     @cached_property
     def spans(self) -> list[tuple[str, int]]:
-        """The terms in the order of the columns, and how many each has."""
+        """Return the terms in the order of the columns, each with its number of columns."""
         return [
             (one.name, one.size)
             if isinstance(one, Term)
@@ -126,11 +139,14 @@ class RightSide:
 
     @cached_property
     def names(self) -> list[str]:
-        """As a person wrote the terms, with levels in brackets."""
+        """Return the names of the columns: the terms as the user wrote them, with levels in brackets."""
         return [name for one in self.parts for name in self._names(one)]
 
     def curve_labels(self, curve: Term) -> tuple[str, ...]:
-        """Of all columns of a curve, with the level first where each level has one."""
+        """Return the labels of all columns of a curve.
+
+        If each level has its own curve, a label begins with the level.
+        """
         if not curve.levels:
             return curve.labels
         levels = self.levels[label(curve.asked.by)]  # type: ignore[arg-type]
@@ -154,7 +170,7 @@ class RightSide:
         return [name for name in map(label, block.term) if name in inside]
 
     def block_name(self, block: Block) -> str:
-        """The term, or the part of it that the block is about."""
+        """Return the name of the term, or of the part of the term that the block contains."""
         return ":".join(self._order(block)) if block.factors else term_label(block.term)
 
     def cell_levels(self, block: Block) -> list[tuple[str, ...]]:
@@ -170,7 +186,7 @@ class RightSide:
     # --------------------------------------------------------------------------------------------------- of rows
 
     def codes(self, values: Values) -> dict[str, np.ndarray]:
-        """Codes of all factors; a level that was not there when they were learned is an error."""
+        """Return the codes of all factors. Raise `FormulaError` for a level that was not in the data of the fit."""
         found = {}
         for term in self.terms.fixed:
             for atom in term:
@@ -184,7 +200,7 @@ class RightSide:
         return found
 
     def cell_numbers(self, block: Block, codes: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The number of each row's combination of levels, -1 at a reference that has no column."""
+        """Return the number of each row's combination of levels; -1 if it contains a reference without a column."""
         n = len(next(iter(codes.values())))
         number, outside = np.zeros(n, dtype=np.int64), np.zeros(n, bool)
         for one, size in zip(block.factors, self.sizes(block), strict=True):
@@ -198,7 +214,10 @@ class RightSide:
         return reduce(np.multiply, (values.numbers(atom) for atom in block.numbers))
 
     def columns(self, values: Values, *, by_columns: bool = False) -> Columns:
-        """Of some rows; ``by_columns``: whole columns lie one behind the other in memory."""
+        """Return the columns of some rows.
+
+        If ``by_columns`` is True, the numbers of one column lie side by side in memory.
+        """
         codes = self.codes(values)
         curves = {one.name: one.of_rows(values) for one in self.curves}
         parts = [self.multiplier(block, values)[:, None] for block in self.whole]
@@ -224,9 +243,10 @@ class RightSide:
         return Columns(whole, at, np.hstack([none, *scales]) if valued else None, self.dim)
 
     def design(self, values: Values, origin: np.ndarray | None = None) -> Any:
-        """Of rows of the data: the design of `columns`, in which curves take few numbers of a row.
+        """Return the design of rows of the data. It has the same columns as `columns`.
 
-        ``origin`` is subtracted from columns that are kept whole.
+        A row stores its place on each curve and not all columns of the curve. ``origin`` is subtracted from the columns
+        that have a number in every row.
         """
         banded, beside = self._banded
         held = filled(values, partial(self._of_design, origin=origin))
@@ -317,7 +337,7 @@ def _beside_each_other(parts: list[np.ndarray], n_rows: int, order: Literal["C",
 
 
 def written(terms: Terms) -> str:
-    """Common terms as a formula's right side."""
+    """Return the terms without group terms as the right side of a formula."""
     parts = ["1" if terms.has_intercept else "0"]
     parts += [":".join(f"({atom})" if _loose(atom) else str(atom) for atom in term) for term in terms.fixed]
     return " + ".join([*parts, *map(str, terms.curves)])
@@ -329,7 +349,7 @@ def _loose(atom: Any) -> bool:
 
 
 def known_codes(values: Values, atom: Any, levels: tuple[str, ...]) -> np.ndarray:
-    """Codes of a factor among levels that are known; others are an error."""
+    """Return the codes of a factor among known levels. Raise `FormulaError` for other levels."""
     factor = as_factor(values.value(atom))
     codes = factor.recoded(levels)
     if len(codes) and codes.min() < 0:

@@ -26,9 +26,10 @@ from .syntax import Call
 def scales_of_smooths(
     given: Any, side: RightSide, unit: float, sizes: np.ndarray
 ) -> tuple[dict[str, PositivePrior], Any]:
-    """The prior of each curve's scale, and what a user says of all other priors.
+    """Return the prior of each curve's scale, and the user's other priors.
 
-    ``sizes`` are those of the terms' columns: a curve that numbers multiply is in units of the predictor over theirs.
+    ``sizes`` are the sizes of the terms' columns. If a column of numbers multiplies a curve, the unit of the curve's
+    scale is the unit of the predictor divided by the size of this column.
     """
     pairs = zip(side.parts, sizes.tolist(), strict=True)
     units = {one.name: unit / size for one, size in pairs if isinstance(one, Term)}
@@ -90,7 +91,10 @@ def _name_of(node: Any) -> str | None:
 
 
 def with_smooths(of_columns: Any, side: RightSide, scales: Mapping[str, PositivePrior]) -> Any:
-    """Both together; ``of_columns`` is a prior by term, or flat."""
+    """Return one prior that contains the prior of the columns and the priors of the scales of curves.
+
+    ``of_columns`` must be a prior by term, or flat.
+    """
     if isinstance(of_columns, MixturePrior) or not isinstance(of_columns, ByTerm | Flat):
         raise FormulaError(
             f"{of_columns!r} beside {side.smooths[0].name} is not offered: set priors by term, such as "

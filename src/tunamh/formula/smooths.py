@@ -49,7 +49,7 @@ _OF_OTHERS = {
 
 
 class Asked(NamedTuple):
-    """What a term says. ``size`` is ``k`` of ``s``, ``df`` of ``bs`` and ``ns``, the degree of ``poly``."""
+    """The arguments of a term. ``size`` is ``k`` of ``s``, ``df`` of ``bs`` and ``ns``, or the degree of ``poly``."""
 
     function: str
     x: Node
@@ -66,7 +66,7 @@ class Asked(NamedTuple):
 
     @property
     def raw(self) -> int:
-        """How many functions ``R`` there are."""
+        """Return the number of functions ``R`` from which the columns are made."""
         return self.size + {"s": 0, "te": 0, "bs": 1, "ns": 3, "poly": 1}[self.function]
 
     @property
@@ -75,12 +75,12 @@ class Asked(NamedTuple):
 
     @property
     def numbers(self) -> int:
-        """What a row in memory holds: of `s` where it lies on the curve, of others all columns."""
+        """Return how many numbers of the term a row stores: for `s` its place on the curve, otherwise all columns."""
         return {"s": 1 + (self.by is not None), "te": self.size**2 - 1}.get(self.function, self.size)
 
     @property
     def name(self) -> str:
-        """What results call the term: a smooth without the numbers that tune it."""
+        """Return the name of the term in results. For a smooth it does not contain numbers such as ``k``."""
         by = "" if self.by is None else f", by={label(self.by)}"
         size = "" if self.penalised else f", {self.size}"
         columns = ", ".join(map(label, self.columns))
@@ -88,12 +88,12 @@ class Asked(NamedTuple):
 
     @property
     def columns(self) -> tuple[Node, ...]:
-        """What the term is a function of."""
+        """Return the expressions of which the term is a function: x, or x and z."""
         return (self.x,) if self.z is None else (self.x, self.z)
 
 
 def asked(node: Call) -> Asked:
-    """The arguments of a call; others are refused."""
+    """Return the arguments of a call as an `Asked`. Raise `FormulaError` for arguments that are not known."""
     function, named = node.function, dict(node.named)
     positional = list(node.arguments)
     if not positional:
@@ -144,17 +144,18 @@ def _truth(node: Call, name: str, given: Node | None) -> bool:
 
 
 def columns_of_smooth(node: Call) -> list[Node]:
-    """The expressions that need columns of the data."""
+    """Return the expressions of a smooth that need columns of the data."""
     found = asked(node)
     return [*found.columns] if found.by is None else [*found.columns, found.by]
 
 
 @dataclass(frozen=True, eq=False)
 class Smooth:
-    """A term with what is learned: the range, then ``T``, of which the first ``fixed`` columns have no penalty.
+    """A curve with what was learned from the data: its range, and the matrix ``T`` that makes columns from functions.
 
-    ``levels`` is the number of levels of a factor ``by``, each of which has a curve; ``multiplied`` tells that a column
-    of numbers ``by`` multiplies it. The last ``unseen`` columns are zero in all rows, up to rounding.
+    The first ``fixed`` columns have no penalty. ``levels`` is the number of levels of a factor ``by``, each of which
+    has its own curve. ``multiplied`` is True if a column of numbers ``by`` multiplies the curve. The last ``unseen``
+    columns are zero in all rows, up to rounding.
     """
 
     node: Call
@@ -176,7 +177,7 @@ class Smooth:
 
     @property
     def each(self) -> int:
-        """Columns of one curve."""
+        """Return the number of columns of one curve."""
         assert self.T is not None, "a second look at the rows finds these"
         return self.T.shape[1]
 
@@ -186,7 +187,7 @@ class Smooth:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Of the columns of one curve."""
+        """Return the labels of the columns of one curve."""
         if not self.asked.penalised:
             return tuple(str(j + 1) for j in range(self.each))
         fixed = (["constant"] if self.multiplied else []) + ([] if self.asked.cyclic else ["linear"])
@@ -196,7 +197,7 @@ class Smooth:
         return raw_columns(self.asked.kind, x, self.low, self.high, self.asked.raw)
 
     def columns(self, x: np.ndarray) -> np.ndarray:
-        """Of one curve: (n, each)."""
+        """Return the columns of one curve at the points ``x``: an array (n, each)."""
         assert self.T is not None
         if not self.banded:
             return self.raw(x) @ self.T
@@ -207,7 +208,10 @@ class Smooth:
         return found
 
     def of_rows(self, values: Values) -> np.ndarray:
-        """Columns of a curve, or of that of the row's level; with a warning of rows beyond the data."""
+        """Return the columns of a curve for some rows: the same curve for all rows, or the curve of the row's level.
+
+        Warn if rows lie outside the range of the data.
+        """
         found, by = self.columns(self._x(values)), self.asked.by
         return found * values.numbers(by)[:, None] if by is not None and self.multiplied else found
 
@@ -221,7 +225,7 @@ class Smooth:
 
     @property
     def banded(self) -> bool:
-        """Whether rows of the data hold where they lie on the curve, and not its columns (`as_curve`)."""
+        """Return True if a row of the data stores its place on the curve instead of the columns (see `as_curve`)."""
         return self.asked.function == "s"
 
     def _places(self, x: np.ndarray) -> np.ndarray:
@@ -233,14 +237,20 @@ class Smooth:
         return Curve(0, T, self.asked.cyclic)
 
     def as_curve(self, start: int) -> Curve:
-        """The curve of a design whose parameters begin at ``start``; what no row sees is zero in all rows."""
+        """Return the curve for a design. Its parameters begin at position ``start``.
+
+        Columns that are zero in all rows of the data, up to rounding, are exactly zero here.
+        """
         assert self.T is not None
         T = self.T.copy()
         T[:, self.each - self.unseen :] = 0.0
         return self._curve(T)._replace(start=start, levels=max(self.levels, 1), multiplied=self.multiplied)
 
     def numbers_on(self, values: Values, codes: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """What a row of a design holds of the curve (`tunamh.targets.designs.curves`), one array for each number."""
+        """Return the numbers that a row stores for the curve, one array for each number.
+
+        See `tunamh.targets.designs.curves`.
+        """
         own = self.asked
         found, by = [self._places(self._x(values))], own.by
         if by is None:
@@ -250,7 +260,7 @@ class Smooth:
         return [*found, values.numbers(by)] if self.multiplied else found
 
     def sums(self, values: Values) -> tuple[np.ndarray, ...]:
-        """What is learned from some rows by addition: products of functions, and the number of rows."""
+        """Return sums over some rows from which the curve is learned: products of functions, and the number of rows."""
         x = values.numbers(self.asked.x)
         n = np.array(float(len(x)))
         if self.banded:
@@ -259,19 +269,25 @@ class Smooth:
         return R.T @ R, n
 
     def finished(self, sums: tuple[np.ndarray, ...], levels: int) -> Smooth:
-        """With its columns, by the `sums` of all rows; ``levels`` is how many a column ``by`` has."""
+        """Return the curve with its columns, computed from the `sums` over all rows.
+
+        ``levels`` is the number of levels of a factor ``by``, or 0.
+        """
         gram, n = sums
         return finished(self, gram, float(n), levels, self.asked.by is not None and not levels)
 
     @property
     def shares(self) -> np.ndarray:
-        """(columns, scales): which scale the prior of a coefficient has (`tunamh.priors.summed_precisions`)."""
+        """Return an array (columns, scales) of zeros and ones: which scale the prior of a coefficient has.
+
+        See `tunamh.priors.summed_precisions`.
+        """
         curve = np.arange(self.size)
         wiggle = curve % self.each >= self.fixed
         return (curve[:, None] // self.each == np.arange(max(self.levels, 1))) * wiggle[:, None] * 1.0
 
     def scale_labels(self, levels: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-        """What its scales are told apart by; none where there is one."""
+        """Return the labels of the curve's scales: the levels of ``by``. The result is empty if there is one scale."""
         by = self.asked.by
         return () if by is None or not self.levels else levels[label(by)]
 
@@ -308,7 +324,7 @@ class Smooth:
 
 
 def warn_beyond(x: Node, values: np.ndarray, low: float, high: float, how: str) -> None:
-    """Warn of rows outside the data, where a curve goes on by what it is."""
+    """Warn of rows outside the range of the data. ``how`` says in words how the curve continues there."""
     away = _BEYOND * (high - low)  # slopes are taken by steps that are shorter
     outside = int(((values < low - away) | (values > high + away)).sum())
     if outside:
@@ -320,7 +336,10 @@ def warn_beyond(x: Node, values: np.ndarray, low: float, high: float, how: str) 
 
 
 def begun(node: Call, low: float, high: float) -> Smooth:
-    """With the range of the data, or the period, which begins at the smallest number."""
+    """Return a curve that knows only its range: from the smallest to the largest number of the data.
+
+    If the curve has a period, the range begins at the smallest number and is one period long.
+    """
     own = asked(node)
     if not low < high:
         raise FormulaError(f"{node}: {label(own.x)} is {low:g} in every row, so it cannot have a curve: leave it out.")
@@ -328,7 +347,10 @@ def begun(node: Call, low: float, high: float) -> Smooth:
 
 
 def finished(smooth: Smooth, gram: np.ndarray, n: float, levels: int, multiplied: bool) -> Smooth:
-    """With its columns, by the mean ``G`` over ``n`` rows of the products of the functions ``R``."""
+    """Return the curve with its columns.
+
+    They are computed from ``gram``, the sum over ``n`` rows of the products of the functions ``R``.
+    """
     own, G = smooth.asked, gram / n
     if own.penalised:
         T, fixed, unseen = _penalised(own, smooth, G, multiplied)

@@ -19,14 +19,17 @@ SPLINES, CYCLIC, POLYNOMIAL = "splines", "cyclic", "polynomial"
 
 
 def places(x: np.ndarray, low: float, high: float, k: int, *, cyclic: bool) -> np.ndarray:
-    """``t`` of every ``x``; of cyclic functions from 0 to ``k``."""
+    """Return the position ``t`` of every ``x`` in units of knots.
+
+    For cyclic functions, ``t`` is between 0 and ``k``.
+    """
     intervals = k if cyclic else k - 3
     t = (x - low) * (intervals / (high - low))
     return np.mod(t, k) if cyclic else t
 
 
 def four_functions(x: np.ndarray, low: float, high: float, k: int, *, cyclic: bool) -> tuple[np.ndarray, np.ndarray]:
-    """For every ``x`` the numbers of the four functions that are not zero, and their values: both (n, 4)."""
+    """Return for every ``x`` the four functions that are not zero: their numbers and values, arrays (n, 4)."""
     t = places(x, low, high, k, cyclic=cyclic)
     first = np.floor(t) if cyclic else np.clip(np.floor(t), 0, k - 4)
     s = t - first
@@ -54,7 +57,10 @@ def _slopes(s: np.ndarray, j: int) -> np.ndarray:
 
 
 def raw_columns(kind: str, x: np.ndarray, low: float, high: float, k: int) -> np.ndarray:
-    """All ``k`` functions at every ``x``: (n, k). Polynomials are Legendre's on ``[low, high]``, the first one 1."""
+    """Return the values of all ``k`` functions at every ``x``: an array (n, k).
+
+    Polynomials are Legendre polynomials on ``[low, high]``; the first one is 1.
+    """
     if kind == POLYNOMIAL:
         return np.polynomial.legendre.legvander((2 * x - low - high) / (high - low), k - 1)
     at, values = four_functions(x, low, high, k, cyclic=kind == CYCLIC)
@@ -64,16 +70,17 @@ def raw_columns(kind: str, x: np.ndarray, low: float, high: float, k: int) -> np
 
 
 def differences(k: int, *, cyclic: bool) -> np.ndarray:
-    """The matrix of second differences of coefficients, at the knots from the first to the last."""
+    """Return the matrix of second differences of coefficients at the knots, from the first knot to the last."""
     if cyclic:
         return np.roll(np.eye(k), 0, 1) - 2 * np.roll(np.eye(k), 1, 1) + np.roll(np.eye(k), 2, 1)
     return np.diff(np.eye(k), n=2, axis=0)
 
 
 def penalty(k: int, *, cyclic: bool) -> np.ndarray:
-    """``S``: ``c'Sc`` is the integral of the squared second derivative, but for a constant.
+    """Return the penalty matrix ``S``: ``c'Sc`` is the integral of the squared second derivative, up to a factor.
 
-    A function that is linear from ``a`` to ``b`` over a unit has a square with the integral ``(a^2 + ab + b^2) / 3``.
+    The square of a function that is linear from ``a`` to ``b`` over a unit interval has the integral ``(a^2 + ab + b^2)
+    / 3``.
     """
     D = differences(k, cyclic=cyclic)
     first, last = D, np.roll(D, -1, axis=0)

@@ -16,23 +16,26 @@ from .syntax import Node, columns_in, label
 
 @dataclass(frozen=True)
 class Strata:
-    """The columns that make strata, and the levels that occur; of several columns, their combinations (``a, b``)."""
+    """The columns that define strata, and the levels that occur.
+
+    Levels of several columns are combinations (``a, b``).
+    """
 
     by: tuple[Node, ...]
     levels: tuple[str, ...]
 
     @classmethod
     def learned(cls, by: tuple[Node, ...], values: Values) -> Strata | None:
-        """None where a formula has no strata."""
+        """Return the strata of a formula, or None if it has no strata."""
         return cls(by, _labels(by, values).levels) if by else None
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
+        """Return the names of the columns that define the strata."""
         return [name for node in self.by for name in columns_in(node)]
 
     def factor(self, values: Values) -> Factor:
-        """The stratum of every row; one that was not there when the strata were learned is an error."""
+        """Return the stratum of every row. Raise `FormulaError` for a stratum that was not in the data of the fit."""
         found = _labels(self.by, values)
         codes = found.recoded(self.levels)
         if (codes < 0).any():

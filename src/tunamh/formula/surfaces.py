@@ -30,7 +30,10 @@ from .syntax import Call, label
 
 
 class Margin(NamedTuple):
-    """Curves of one column: ``T`` has a column for each, ``penalty`` is 0 of a constant and a line."""
+    """The curves of one column of a surface. ``T`` has a column for each curve.
+
+    ``penalty`` has the penalty of each curve; it is 0 for the constant and the line.
+    """
 
     low: float
     high: float
@@ -41,7 +44,10 @@ class Margin(NamedTuple):
         return raw_columns(SPLINES, x, self.low, self.high, k)
 
     def left_out(self, x: np.ndarray, k: int) -> np.ndarray | None:
-        """The standard deviation that a curve lacks at ``x``, in units of its scale; None where it lacks none."""
+        """Return the part of a curve's standard deviation that is missing at ``x``, in units of its scale.
+
+        The result is None if nothing is missing.
+        """
         functions = left_out(self.T[:, 2:] / np.sqrt(self.penalty[2:]), self.low, self.high)
         if not functions.shape[1]:
             return None
@@ -50,7 +56,7 @@ class Margin(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A term with what is learned: curves of both columns, and the means of their products."""
+    """A surface with what was learned from the data: the curves of both columns, and the means of their products."""
 
     node: Call
     margins: tuple[Margin, Margin]
@@ -70,7 +76,10 @@ class Surface:
 
     @property
     def products(self) -> np.ndarray:
-        """(columns, 2): which curves of x and z are multiplied; lines first."""
+        """Return an array (columns, 2): the numbers of the curves of x and of z that are multiplied.
+
+        Lines come first.
+        """
         counts = [len(one.penalty) for one in self.margins]
         every = [(i, j) for i in range(counts[0]) for j in range(counts[1])]
         lines = [(1, 0), (0, 1), (1, 1)]
@@ -86,7 +95,10 @@ class Surface:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """``x``, ``z`` and ``x:z`` of lines; ``2,0`` of the first wiggle of x alone."""
+        """Return the labels of the columns.
+
+        They are ``x``, ``z`` and ``x:z`` for lines, and, for example, ``2,0`` for the first wiggly curve of x alone.
+        """
         x, z = map(label, self.asked.columns)
         return (x, z, f"{x}:{z}", *(f"{i},{j}" for i, j in self.products[3:].tolist()))
 
@@ -97,7 +109,10 @@ class Surface:
 
     @property
     def shares(self) -> np.ndarray:
-        """(columns, scales): of the precision of a coefficient, a sum over both scales; rows of wiggles add up to 1."""
+        """Return an array (columns, scales): how the precision of a coefficient depends on the two scales.
+
+        The precision is a sum over both scales. The rows of coefficients with a penalty add up to 1.
+        """
         own = self._penalties
         total = own.sum(axis=1, keepdims=True)
         return np.divide(own, total, out=np.zeros_like(own), where=total > 0)
@@ -106,14 +121,14 @@ class Surface:
         return tuple(map(label, self.asked.columns))
 
     def at(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Columns at points: (n, each)."""
+        """Return the columns of the surface at points: an array (n, each)."""
         k, (i, j), total = self.asked.raw, self.products.T, self._penalties.sum(axis=1)
         first, second = (one.raw(of, k) @ one.T for one, of in zip(self.margins, (x, z), strict=True))
         assert self.means is not None, "a second look at the rows finds these"
         return (first[:, i] * second[:, j] - self.means[i, j]) / np.sqrt(np.where(total > 0, total, 1.0))
 
     def of_rows(self, values: Values) -> np.ndarray:
-        """Columns of rows, with a warning of those beyond the data."""
+        """Return the columns of the surface for rows. Warn if rows lie outside the range of the data."""
         both = [values.numbers(one) for one in self.asked.columns]
         for node, of, margin in zip(self.asked.columns, both, self.margins, strict=True):
             warn_beyond(node, of, margin.low, margin.high, "the surface continues in straight lines")
@@ -123,13 +138,13 @@ class Surface:
         return self.at(*both)
 
     def sums(self, values: Values) -> tuple[np.ndarray, ...]:
-        """What is learned from some rows by addition."""
+        """Return sums over some rows from which the surface is learned."""
         k, nodes = self.asked.raw, self.asked.columns
         X, Z = (one.raw(values.numbers(of), k) for one, of in zip(self.margins, nodes, strict=True))
         return X.T @ X, Z.T @ Z, X.T @ Z, np.array(float(len(X)))
 
     def finished(self, sums: tuple[np.ndarray, ...], levels: int) -> Surface:
-        """With its curves and means, by the `sums` of all rows."""
+        """Return the surface with its curves and means, computed from the `sums` over all rows."""
         *grams, across, n = sums
         pairs = zip(self.margins, grams, self.asked.columns, strict=True)
         x, z = (self._learned(one, gram / n, column) for one, gram, column in pairs)
@@ -168,7 +183,7 @@ class Surface:
 
 
 def begun_surface(node: Call, ranges: list[tuple[float, float]]) -> Surface:
-    """With the ranges of the data."""
+    """Return a surface that knows only the ranges of its columns."""
     for column, (low, high) in zip(asked(node).columns, ranges, strict=True):
         if not low < high:
             raise FormulaError(f"{node}: {label(column)} is {low:g} in every row: write s() of the other column.")

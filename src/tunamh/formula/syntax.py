@@ -11,7 +11,7 @@ _PLAIN = re.compile(r"[^\W\d]\w*(\.\w+)*")
 
 @dataclass(frozen=True)
 class Name:
-    """A column; ``.`` alone stands for all that are not named elsewhere."""
+    """A column in a formula. The name ``.`` stands for all columns that are not named elsewhere."""
 
     name: str
 
@@ -41,7 +41,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of the list in `functions`, ``C``, ``I`` or ``offset``, with arguments by position and by name."""
+    """A call of a function in a formula, with arguments by position and by name.
+
+    The function is one of the list in `functions`, or ``C``, ``I`` or ``offset``.
+    """
 
     function: str
     arguments: tuple[Node, ...]
@@ -54,10 +57,11 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """Two sides and what stands between them; the left one of a sign is None.
+    """An operator with a left and a right side. The left side of a sign, as in ``-x``, is None.
 
-    A chain such as ``a + b + c`` leans to the left and may be thousands of operations long: whoever walks through one
-    goes along its `spine`, as Python does not call itself so often. Two are equal if their texts are.
+    A chain such as ``a + b + c`` is a tree in which the left sides are chains. It may have thousands of operations,
+    more than Python allows recursive calls. So use `spine` to go through a chain. Two operations are equal if their
+    texts are equal.
     """
 
     operator: str
@@ -109,7 +113,7 @@ def _inside(node: Node, outer: Operation, right: bool = False) -> str:
 
 
 def spine(node: Node, operators: Container[str] = _BINDS) -> tuple[Node, list[Operation]]:
-    """The first operand of a chain of such operators, and its operations from left to right."""
+    """Return the first operand of a chain of these operators, and the operations of the chain from left to right."""
     found = []
     while isinstance(node, Operation) and node.left is not None and node.operator in operators:
         found.append(node)
@@ -118,12 +122,12 @@ def spine(node: Node, operators: Container[str] = _BINDS) -> tuple[Node, list[Op
 
 
 def label(node: Node) -> str:
-    """What results call it: without backticks where it is a single column."""
+    """Return the name of an expression in results. The name of a single column has no backticks."""
     return node.name if isinstance(node, Name) else str(node)
 
 
 def columns_in(node: Node | None) -> Iterator[str]:
-    """The columns that it needs, in the order in which they are written."""
+    """Return the names of the columns that an expression needs, in the order of the text."""
     if isinstance(node, Name):
         yield node.name
     elif isinstance(node, Call):

@@ -56,7 +56,7 @@ _FEW = 16  # responses of a block that are kept, to know their spread
 
 
 def opened(block: TableBlock, names: list[str]) -> CompleteRows:
-    """The rows of a block of which nothing is missing; columns that are arrays already are taken as they are."""
+    """Return the rows of a block without missing values. Columns that are arrays already are not copied."""
     at_hand = {name: usable_numbers(block.numbers[name], name) for name in names if name in block.numbers}
     if at_hand and len(at_hand) == len(names):
         return complete_rows(at_hand, len(block.numbers[names[0]]))
@@ -79,7 +79,11 @@ class FirstAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class AskFirst:
-    """Of every block: levels, moments, what is missing, the responses and, where one map will do, the second look."""
+    """The first pass over the rows of a formula. It returns an answer for every block.
+
+    The answer contains levels, moments, missing values and responses. If one pass is enough, it also contains the
+    answer of the second pass.
+    """
 
     asked: Read
 
@@ -99,7 +103,7 @@ class AskFirst:
 
 @dataclass(frozen=True)
 class AskSecond:
-    """Of every block: cells that occur, and how columns vary."""
+    """The second pass over the rows of a formula: which cells occur in a block, and how its columns vary."""
 
     names: list[str]
     side: Any
@@ -110,7 +114,10 @@ class AskSecond:
 
 @dataclass(frozen=True)
 class FormulaRows:
-    """From a block of tables to the rows of a target; ``filler`` is a response for rows that are left out."""
+    """Makes the rows of a target from a block of tables.
+
+    ``filler`` is the response of rows that are left out because of missing values.
+    """
 
     model: FormulaModel
     names: list[str]
@@ -129,7 +136,7 @@ class FormulaRows:
         return self.of_rows(opened(block, self.names), block.start)
 
     def of_rows(self, rows: CompleteRows, start: int) -> Rows:
-        """The rows of a target; those with missing values keep their places."""
+        """Return the rows of a target. Rows with missing values keep their places."""
         model = self.model
         values, keep, n = values_of(rows, model.states, start), rows.keep, len(rows.keep)
         columns = model.side.columns(values, by_columns=True)
@@ -168,7 +175,7 @@ def _spread(kept: np.ndarray, keep: np.ndarray, n: int, fill: float) -> np.ndarr
 
 
 def needs_rows_at_hand(asked: Read) -> str | None:
-    """What a formula has that asks for all rows in memory."""
+    """Return in words which part of the formula needs all rows in memory, or None."""
     if any(terms.groups for terms in (asked.right, *asked.others.values())):
         return "group effects"
     if asked.others:
@@ -183,10 +190,11 @@ def needs_rows_at_hand(asked: Read) -> str | None:
 def may_be_held(
     asked: Read, tables: Tables, as_read: int | None = None, needed_by: str | None = None, in_files: bool = False
 ) -> bool:
-    """Whether the columns of a formula fit into the memory that is allowed; refuses what must be held and does not.
+    """Return True if the columns of a formula fit into the allowed memory. Raise an error if they must fit but do not.
 
-    ``as_read`` are the bytes of the columns of a row; None: a block is read to see. ``needed_by`` says what must be
-    held, besides formulas that know no other way. ``in_files``: columns may be in files, too.
+    ``as_read`` is the number of bytes of the columns of one row (None: it is measured by reading a block).
+    ``needed_by`` says what needs all rows in memory, beside the formulas that always need them. ``in_files``: columns
+    may be in files.
     """
     needed_by = needs_rows_at_hand(asked) or needed_by
     own = _IN_FILES + _OF_CURVES * any(terms.curves for terms in (asked.right, *asked.others.values()))
@@ -196,7 +204,7 @@ def may_be_held(
 
 
 def folder_of(asked: Read, tables: Tables, as_read: int | None = None) -> str | None:
-    """Of the large arrays of a model with groups, if they do not fit into memory."""
+    """Return the folder for the large arrays of a model with groups, or None if they fit into memory."""
     return folder_of_rows(tables, asked.names, **_sizes(asked), as_read=as_read)
 
 
@@ -210,19 +218,25 @@ def _sizes(asked: Read) -> dict[str, int]:
 
 
 def rows_of_tables(asked: Read, tables: Tables, missing: str) -> RowsOf:
-    """All rows: columns in memory, or in files where large arrays are (`tunamh.process.scratch`)."""
+    """Return all rows without missing values.
+
+    The columns are in memory, or in files if large arrays are in files (`tunamh.process.scratch`).
+    """
     if folder_in_force() is None:
         return rows_of(asked, in_memory(asked, tables), missing)
     return rows_of_complete(asked, in_files(asked, tables), None, missing)
 
 
 def in_memory(asked: Read, tables: Tables) -> Frame:
-    """The columns that a formula needs, of all rows."""
+    """Return the columns that a formula needs, with all rows, in memory."""
     return joined_variables(list(_columns_of(asked, tables)), tables.n_rows)
 
 
 def in_files(asked: Read, tables: Tables) -> CompleteRows:
-    """The same of all rows that are complete, in large arrays that may be in files (`tunamh.process.scratch`)."""
+    """Return the columns that a formula needs, with all rows that have no missing values.
+
+    They are large arrays, which may be in files (`tunamh.process.scratch`).
+    """
     return complete_in_large_arrays(_columns_of(asked, tables), asked.names, tables.n_rows)
 
 

@@ -40,7 +40,10 @@ from .typical import columns_look, typical_columns
 
 
 def levels_in_order(found: Mapping[str, tuple[str, ...]], known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Levels that are known come first, in the order in which they became known, if they still occur."""
+    """Return the levels with the known levels first.
+
+    Known levels that still occur keep the order in which they became known.
+    """
     ordered = {}
     for name, levels in found.items():
         before, there = known.get(name, ()), set(levels)
@@ -49,7 +52,7 @@ def levels_in_order(found: Mapping[str, tuple[str, ...]], known: Mapping[str, Se
 
 
 def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Learned:
-    """From rows in memory: one block."""
+    """Learn a right side from rows in memory, as from one block."""
     look = first_look(terms, rows.values({}))
     look = look._replace(levels=levels_in_order(look.levels, rows.known))
     side = learned_side(terms, [look], rows.complete.n_rows, hide_intercept=hide_intercept)
@@ -57,7 +60,7 @@ def learn_side(terms: Terms, rows: RowsOf, hide_intercept: bool = False) -> Lear
 
 
 def learned_model(asked: Read, rows: RowsOf, family: Any) -> tuple[FormulaModel, Learned, dict[str, Learned]]:
-    """What is learned from rows in memory, of the columns, and of further predictors."""
+    """Learn a formula from rows in memory. Return the model, its columns, and those of further predictors."""
     response, _ = learned_response(asked.response, rows.values({}), family)
     common = learn_side(asked.right, rows, hide_intercept=family.own_intercepts)
     refuse_second_intercept(common.side)
@@ -124,7 +127,10 @@ def _refuse_repeated(found: list[tuple[Any, Any]]) -> None:
 
 
 def default_family(asked: Read, rows: RowsOf) -> BaseFamily:
-    """Gaussian for numbers; what is more likely something else is refused with a hint."""
+    """Return the family Gaussian if the response is a column of numbers.
+
+    Raise `FormulaError` with a hint if the response probably needs another family, such as labels or counts of trials.
+    """
     name = label(asked.response)
     if "trials" in asked.beside or "trials" in rows.arrays:
         raise FormulaError(Text.of("trials= needs a family for labels: set ", _set("logistic"), "."))
@@ -209,7 +215,7 @@ def target_of(
 
 
 def regression_of_tables(asked: Read, tables: Any, family: Any, prior: Any, missing: str, redundant: str) -> GLM:
-    """Of tables that come in blocks."""
+    """Return the regression of tables that come in blocks."""
     found, model = target_of_tables(asked, tables, family, prior, missing, family.own_intercepts)
     if redundant == "error":
         found = _without_redundant(found, model)

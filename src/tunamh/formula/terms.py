@@ -20,7 +20,7 @@ _HIGHEST_POWER = 10
 
 
 class GroupTerm(NamedTuple):
-    """``(columns | by)``; ``together``: whether the effects of several columns are correlated."""
+    """A group term ``(columns | by)``. ``together`` is True if the effects of several columns are correlated."""
 
     columns: Terms
     by: Term
@@ -28,7 +28,7 @@ class GroupTerm(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """A right side. ``intercept`` is None where nothing is said of it."""
+    """The right side of a formula as terms. ``intercept`` is None if the formula does not mention the intercept."""
 
     fixed: tuple[Term, ...] = ()
     intercept: bool | None = None
@@ -47,7 +47,7 @@ def term_label(term: Term) -> str:
 
 
 def terms_of(node: Node, others: Sequence[str] = ()) -> Terms:
-    """What a right side says; ``others`` are the columns that ``.`` stands for."""
+    """Return the terms of a right side. ``others`` are the columns for which ``.`` stands."""
     found = _sum(node, others)
     ordered = tuple(sorted(found.fixed, key=len))
     return found._replace(fixed=ordered)
@@ -255,7 +255,7 @@ def _groups(node: Operation, others: Sequence[str]) -> list[GroupTerm]:
 
 
 def columns_of(terms: Terms) -> list[str]:
-    """All columns that a right side needs."""
+    """Return the names of all columns that a right side needs."""
     nodes = [atom for term in terms.fixed for atom in term] + [*terms.offsets, *terms.strata]
     nodes += [one for curve in terms.curves for one in columns_of_smooth(curve)]
     for group in terms.groups:

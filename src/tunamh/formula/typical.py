@@ -26,10 +26,11 @@ _MOST_LEVELS = 200  # of a factor that has no coefficients of its own, such as t
 
 @dataclass(frozen=True)
 class Typical:
-    """One column. ``value`` is the mean of numbers, or the name of the most frequent level of a factor.
+    """What one column of the data was like.
 
-    ``sd``, ``low`` and ``high`` are those of numbers. ``labels``: all numbers are 0 or 1. ``levels`` are those of a
-    factor, if the formula does not have them already.
+    ``value`` is the mean of numbers, or the name of the most frequent level of a factor. ``sd``, ``low`` and ``high``
+    describe numbers. ``labels`` is True if all numbers are 0 or 1. ``levels`` are the levels of a factor, if the
+    formula does not contain them already.
     """
 
     value: float | str
@@ -45,7 +46,10 @@ class Typical:
 
     @classmethod
     def of_moments(cls, found: Moments) -> Typical:
-        """``x^2 <= x`` in [0, 1], with equality at 0 and 1 only: so the variance tells whether all are labels."""
+        """Return the typical value of a column of numbers from its moments.
+
+        In [0, 1], ``x^2 <= x``, with equality only at 0 and 1. So the variance shows whether all numbers are 0 or 1.
+        """
         inside = found.low == 0.0 and found.high == 1.0
         labels = inside and math.isclose(found.sd**2, found.mean * (1 - found.mean), rel_tol=1e-9)
         return cls(found.mean, found.sd, found.low, found.high, labels)
@@ -64,7 +68,10 @@ class Typical:
 
 
 class ColumnsLook(NamedTuple):
-    """Of one block: how often each level of a factor occurs, and the moments of numbers that no term has alone."""
+    """What one block says of columns: how often each level of a factor occurs, and moments of numbers.
+
+    Numbers that are a term of their own are left out; their moments are in the terms.
+    """
 
     counts: dict[str, dict[str, int]]
     moments: dict[str, Moments]
@@ -92,9 +99,10 @@ def _atoms(sides: Iterable[Terms]) -> Iterator[Node]:
 def columns_look(
     common: Terms, further: Iterable[Terms], values: Values, *, offsets: Sequence[Node] | None = None
 ) -> ColumnsLook:
-    """Numbers that are a term of ``common`` are left out: their moments are known from the look at the terms.
+    """Return what some rows say of the columns.
 
-    ``offsets`` are given for rows that nobody looked at before: then no numbers are left out.
+    Numbers that are a term of ``common`` are left out, because their moments are known from the terms. If ``offsets``
+    are passed, the moments of the terms are not known, and no numbers are left out.
     """
     known = {atom.name for term in common.fixed for atom in term if isinstance(atom, Name)}
     alone = known if offsets is None else set()
@@ -121,9 +129,10 @@ def _counts(factor: Factor) -> dict[str, int]:
 def typical_columns(
     looks: Iterable[ColumnsLook], side: RightSide, alone: list[Moments | None] | None
 ) -> dict[str, Typical]:
-    """By column. A column that is both a number and a factor, ``x + C(x)``, has its most frequent value.
+    """Return the typical value of every column.
 
-    ``alone`` are the moments of the numbers in each span of the side's columns; None if the looks have all numbers.
+    A column that is both a number and a factor, as in ``x + C(x)``, has its most frequent value. ``alone`` contains the
+    moments of the numbers in each span of the side's columns; it is None if ``looks`` contains all numbers.
     """
     found = reduce(ColumnsLook.__add__, looks)
     moments = dict(found.moments)

@@ -28,12 +28,12 @@ FAMILY_NAMES = {
 
 
 def prefix(of: str | None) -> str:
-    """What variables of the predictor of a parameter begin with."""
+    """Return the text with which variables of a parameter's predictor begin; it is empty for the main predictor."""
     return "" if of is None else f"{FAMILY_NAMES.get(of, of)}_"
 
 
 class Piece(NamedTuple):
-    """Columns of one block: its name, the labels of its columns (None: it is one column), and the reference."""
+    """The columns of one block: name, labels of the columns (None: it is one column), reference level."""
 
     name: str
     labels: tuple[str, ...] | None
@@ -47,12 +47,12 @@ class Piece(NamedTuple):
 
 
 def pieces_of(side: RightSide) -> list[Piece]:
-    """The blocks of a right side, in the order of its columns."""
+    """Return the blocks of a right side in the order of its columns."""
     return [_piece(side, part) for part in side.parts]
 
 
 def as_written(side: RightSide) -> list[tuple[Piece, int]]:
-    """The blocks in the order of the formula, with the places of their first columns."""
+    """Return the blocks in the order of the formula, each with the position of its first column."""
     found, at = {}, 0
     for part, piece in zip(side.parts, pieces_of(side), strict=True):
         found[part], at = (piece, at), at + piece.size
@@ -75,7 +75,7 @@ Dimensions = dict[str, tuple[str, ...]]
 
 
 class Found(NamedTuple):
-    """A variable before its name is known to be free."""
+    """A variable of a result, before it is checked that no other variable has its name."""
 
     name: str
     columns: np.ndarray

@@ -26,7 +26,7 @@ _ONE_ROW = " (a single row of a pandas table stays a table as table.iloc[[0]])"
 
 
 def as_columns(table: Any) -> Frame:
-    """A table's columns by name, however accents are composed."""
+    """Return the columns of a table by name. Different codings of the same accented letter give the same name."""
     found = _columns(table)
     return Frame({unicodedata.normalize("NFC", name): one for name, one in found.columns.items()}, found.n_rows)
 
@@ -67,14 +67,14 @@ def _is_of_draws(table: Mapping[Any, Any]) -> bool:
 
 
 def read(table: Frame, names: Iterable[str]) -> dict[str, Column]:
-    """The columns that a formula needs."""
+    """Return the columns that a formula needs. Raise `FormulaError` for a name that the table does not have."""
     names = list(names)
     refuse_unknown(names, table.names)
     return {name: variable(table.columns[name], name) for name in names}
 
 
 def variable(column: Any, name: str) -> Column:
-    """One column: numbers in double precision, NaN where one is missing, or levels that occur."""
+    """Return one column: numbers in double precision (NaN if missing), or a factor with the levels that occur."""
     if isinstance(column, Numbers | Factor):
         return column
     if np.ndim(column) > 1:
@@ -90,7 +90,7 @@ def variable(column: Any, name: str) -> Column:
 
 
 def usable_numbers(given: np.ndarray, name: str) -> Numbers:
-    """Numbers of a column in double precision, none of them infinite or too large."""
+    """Return the numbers of a column in double precision. Raise an error if one is infinite or too large."""
     found = Numbers(np.asarray(given, dtype=np.float64))
     if not found.squares <= LARGEST:  # false for NaN
         _refuse_unusable(name, found.values)
@@ -117,9 +117,10 @@ def _refuse_unusable(name: str, values: np.ndarray) -> None:
 
 
 def in_backticks(formula: str, there: Sequence[str]) -> str:
-    """A hint, with a line before it: columns that stand in a formula, but are read as something else there.
+    """Return a hint about a column whose name the formula reads as something else; "" if there is none.
 
-    ``Height (cm)`` is read as a function, ``sign-up`` as a difference.
+    For example, ``Height (cm)`` is read as a function, and ``sign-up`` as a difference. The hint begins with a new
+    line.
     """
     outside = "".join(unicodedata.normalize("NFC", formula).split("`")[::2])
     odd = [name for name in there if str(Name(name)) != name and unicodedata.normalize("NFC", name) in outside]
@@ -127,7 +128,7 @@ def in_backticks(formula: str, there: Sequence[str]) -> str:
 
 
 def refuse_unknown(names: list[str], there: list[str], formula: str = "") -> None:
-    """Raise for columns that a table does not have."""
+    """Raise an error for columns that a table does not have."""
     known = set(there)
     absent = [name for name in names if name not in known]
     if not absent:
@@ -145,13 +146,16 @@ def refuse_unknown(names: list[str], there: list[str], formula: str = "") -> Non
 
 
 def join_levels(found: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Levels of all blocks: in the order that the blocks agree on, else sorted, numbers as numbers."""
+    """Return the levels of all blocks. If one block has all levels, its order is used.
+
+    Otherwise the levels are sorted, numbers as numbers.
+    """
     distinct = list(dict.fromkeys(found))
     return levels_in_one_order(max(distinct, key=len), {level for levels in distinct for level in levels})
 
 
 def levels_in_one_order(longest: tuple[str, ...], every: Collection[str]) -> tuple[str, ...]:
-    """The same from the levels of the first block with the most, and from all that occur."""
+    """Return all levels in one order, from the longest list of levels in a block and the set of all levels."""
     if len(every) == len(longest):
         return longest
     try:
@@ -161,7 +165,7 @@ def levels_in_one_order(longest: tuple[str, ...], every: Collection[str]) -> tup
 
 
 def joined_variables(blocks: list[dict[str, Column]], n_rows: int) -> Frame:
-    """Columns of all blocks one behind the other, with the levels of all."""
+    """Return the columns of all blocks joined, with the levels of all blocks."""
     found: dict[str, Column] = {}
     for name in blocks[0]:
         try:
@@ -172,7 +176,7 @@ def joined_variables(blocks: list[dict[str, Column]], n_rows: int) -> Frame:
 
 
 def complete_in_large_arrays(blocks: Iterable[dict[str, Column]], names: Sequence[str], n_rows: int) -> CompleteRows:
-    """The complete rows of all blocks, as of those columns joined; no more than one block is in memory."""
+    """Return the rows of all blocks that have no missing values. Only one block at a time is in memory."""
     growing = {name: GrowingColumn(n_rows, levels_in_one_order) for name in names}
     keep, begin, holes = large(n_rows, bool), 0, dict[str, int]()
     for block in blocks:

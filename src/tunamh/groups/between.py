@@ -24,7 +24,11 @@ from .sums import GroupedRows
 
 
 class Between(NamedTuple):
-    """Common columns that a factor's groups share: their places, the columns of effects they go with, and ``w``."""
+    """Common columns that no row can tell from the effects of a factor: those with ``x_j = w_g z_a`` in every row.
+
+    ``columns`` are their positions, ``effects`` the columns ``z_a`` of effects, and ``weights`` the ``w_g`` of all
+    groups.
+    """
 
     columns: np.ndarray  # (r,)
     effects: np.ndarray  # (r,)
@@ -32,7 +36,10 @@ class Between(NamedTuple):
 
 
 class Parents(NamedTuple):
-    """Other factors whose groups hold those of a factor: which, both columns of effects, and every group's own."""
+    """Other factors whose groups contain the groups of a factor.
+
+    There are these factors, the columns of effects of both, and for every group the group that contains it.
+    """
 
     factors: np.ndarray  # (n,)
     effects: np.ndarray  # (n, 2): of the factor itself, of the other
@@ -40,7 +47,7 @@ class Parents(NamedTuple):
 
 
 def between_columns(rows: GroupedRows, f: int, tau_at: int) -> Between:
-    """Every common column goes with at most one column of effects."""
+    """Return the common columns that belong to effects of factor ``f``: each to at most one column of effects."""
     one, p = rows.groupings[f], rows.p
     found = Between(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, one.groups)))
     if not one.free.all():

@@ -32,7 +32,10 @@ _TAIL = 3.5  # standard deviations of an effect that the first trust radius allo
 
 
 class Extent(NamedTuple):
-    """How rows lie in their groups: ``e_i`` and ``m_i`` of every row; the groups' regression, lean and metric."""
+    """How the rows of a factor are placed in their groups.
+
+    There are ``e_i`` and ``m_i`` of every row, and the regression, lean and metric of the groups (spec 5r).
+    """
 
     common_reach: np.ndarray
     effect_reach: np.ndarray
@@ -80,7 +83,10 @@ def _spreads(one: Grouping) -> np.ndarray:
 
 
 def extent_of(rows: GroupedRows, f: int, centre: Centre, covariance_root: np.ndarray) -> Extent:
-    """One pass, or two: where rows are not all convex, groups go without a lean that makes their rows longer."""
+    """Compute the extent of factor ``f`` in one or two passes.
+
+    If some rows are not convex, a group has no lean if the lean would make its rows longer.
+    """
     one, seen, direction = rows.groupings[f], rows.seen, rows.seen.directions[f]
     spread, tilt = _spreads(one), tilts_of(one, centre.sums, f)
     unroot = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(spread)))
@@ -119,7 +125,10 @@ def largest(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
 
 
 def usual_lengths(one: Grouping, extent: Extent, centre: Centre, f: int, root: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Of every group, in its metric: how wide its effects are given the rest, and how little they follow ``b``."""
+    """Return two typical lengths of every group in its metric.
+
+    The first is the width of its effects given the rest; the second is how much of ``b`` they do not follow.
+    """
     P = inverses(convex_factors(centre.sums)[f].curvature, usual_precision(one, centre.scales[f]))
     P[~one.free] = 0.0
     half = np.linalg.cholesky(extent.effect_metric)
@@ -130,7 +139,10 @@ def usual_lengths(one: Grouping, extent: Extent, centre: Centre, f: int, root: n
 
 
 def usual_away(groupings: list[Grouping], f: int, centre: Centre) -> np.ndarray:
-    """Of every row: how far other factors usually displace it, the sum of their effects' standard deviations."""
+    """Return for every row the sum of the standard deviations of the effects of other factors.
+
+    This is how far other factors usually move the predictor of the row.
+    """
     total = large(len(groupings[f].codes))
     total[:] = 0.0
     for k, one in enumerate(groupings):
@@ -144,7 +156,10 @@ def usual_away(groupings: list[Grouping], f: int, centre: Centre) -> np.ndarray:
 
 
 class Cells(NamedTuple):
-    """Rows of a group of like displacement: every row's cell, where each group's cells begin, a cell's group."""
+    """Cells: rows of a group with a similar displacement.
+
+    ``of_row`` is the cell of every row, ``begins`` the first cell of each group, and ``group`` the group of each cell.
+    """
 
     of_row: np.ndarray
     begins: np.ndarray
@@ -160,7 +175,10 @@ _ROWS_FOR_CELLS = 64  # a group with fewer is one cell
 
 
 def cells_of(one: Grouping, reach: np.ndarray, far: float, away: np.ndarray) -> Cells:
-    """Bands of ``far reach + 3 away``, how far a row is usually displaced by common parameters and other factors."""
+    """Put rows into cells by bands of ``far reach + 3 away``.
+
+    This is how far common parameters and other factors usually move the predictor of a row.
+    """
     few = np.bincount(one.codes, minlength=one.groups) < _ROWS_FOR_CELLS
     bands = len(_BANDS) + 1
     of_row, rows = large(len(one.codes), np.int64), np.zeros(one.groups * bands, np.int64)
@@ -208,7 +226,10 @@ def _fill_aliases(first, places):
 def places_of(
     of_row: np.ndarray, constants: np.ndarray, cells: int, cubic: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where each cell begins, and its rows with constants and alias tables; ``cubic`` has three numbers more."""
+    """Return where each cell begins, and its rows with constants and alias tables.
+
+    With ``cubic``, each row has three more numbers.
+    """
     first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=cells))]).astype(np.int64)
     places = large((len(of_row), PLACE if cubic is None else CUBIC_PLACE))
     _fill_places(of_row, first[:-1].copy(), constants, np.zeros((0, 3)) if cubic is None else cubic, places)
@@ -217,7 +238,7 @@ def places_of(
 
 
 class CellBounds(NamedTuple):
-    """Rows in the order of their cells, with their bounds and alias tables, every cell's ladder, and `cubic_groups`."""
+    """Rows in the order of their cells, with bounds and alias tables, the radii of every cell, and `cubic_groups`."""
 
     first: np.ndarray
     places: np.ndarray
@@ -227,10 +248,11 @@ class CellBounds(NamedTuple):
 
 
 def cubic_groups(rows: GroupedRows, f: int, at: Point, radius: np.ndarray) -> np.ndarray:
-    """Which groups' energies are better without their cubic part too (spec 5r); one pass.
+    """Return a mask of the groups whose cubic part is worth taking out of the energies (spec 5r). It takes one pass.
 
-    With ``z`` a usual displacement, rows are bounded by ``L4 z^4 / 24`` without and by ``L3 z^3 / 6`` with it. Far from
-    the centre, as at levels of one class, a polynomial of higher order is a worse one.
+    With ``z`` a usual displacement, the remainders are bounded by ``L4 z^4 / 24`` without the cubic part and by ``L3
+    z^3 / 6`` with it. Far from the centre, as at groups whose labels are all equal, a polynomial of higher order is a
+    worse approximation.
     """
     one, seen = rows.groupings[f], rows.seen
     if len(rows.groupings) > 1 or one.q > 1 or not seen.knows_third_order:
@@ -249,11 +271,11 @@ def cubic_groups(rows: GroupedRows, f: int, at: Point, radius: np.ndarray) -> np
 def bounds_of_cells(
     rows: GroupedRows, f: int, at: Point, extent: Extent, cells: Cells, sizes: tuple[np.ndarray, ...]
 ) -> CellBounds:
-    """Slope constants of every row within its cell's radii, of the third order where the cubic part is taken out.
+    """Return constants of the slopes of every row within the radii of its cell.
 
-    ``sizes`` are ``e``, ``m`` and the first radius of every cell. A row with smaller ``e_i`` and ``m_i`` moves by a
-    share ``t_i`` of what the cell's bound allows for: with one factor its constant is smaller by ``t_i^3``, with
-    several, which displace it too, by ``t_i``.
+    If the cubic part is taken out, they are of the third order. ``sizes`` are ``e``, ``m`` and the first radius of
+    every cell. A row with smaller ``e_i`` and ``m_i`` moves by a share ``t_i`` of what the cell's bound allows. With
+    one factor its constant is multiplied by ``t_i^3``; with several factors, which also move the row, by ``t_i``.
     """
     of_row, (e, m, radii), one, alone = cells.of_row, sizes, rows.groupings[f], len(rows.groupings) == 1
     seen, n = rows.seen, len(of_row)
@@ -299,7 +321,7 @@ def bounds_of_cells(
 
 
 class BoundedCells(NamedTuple):
-    """All that a sweep reads of a factor's rows: their cells, how far these reach, and their bounds."""
+    """Everything that a sweep reads of a factor's rows: their cells, the reach of these, and their bounds."""
 
     begins: np.ndarray
     group: np.ndarray
@@ -314,7 +336,7 @@ class BoundedCells(NamedTuple):
 
 
 def bounded_cells(rows: GroupedRows, f: int, centre: Centre, root: np.ndarray) -> BoundedCells:
-    """The cells of factor ``f``; ``root`` is one of the covariance of the common parameters."""
+    """Return the cells of factor ``f``. ``root`` is a root of the covariance of the common parameters."""
     one, extent = rows.groupings[f], extent_of(rows, f, centre, np.ascontiguousarray(root))
     far, away = trust_radius_of(rows.p), usual_away(rows.groupings, f, centre)
     cells = cells_of(one, extent.common_reach, far, away)

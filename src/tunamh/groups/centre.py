@@ -43,7 +43,7 @@ Multiply = Callable[[np.ndarray], np.ndarray]
 
 
 class Centre(NamedTuple):
-    """Where the search ended: the point, every factor's scales, and the data's sums there."""
+    """The result of the search for a centre: the point, the scales of every factor, and the sums of the data there."""
 
     at: Point
     scales: list[np.ndarray]
@@ -54,7 +54,7 @@ class Centre(NamedTuple):
 def find_centre(
     rows: GroupedRows, priors: ScalePriors, at: Point, scales: Sequence[np.ndarray] | None = None
 ) -> Centre:
-    """From a point, and from the scales of an earlier centre if there is one."""
+    """Search the centre from a point and, if there is one, from the scales of an earlier centre."""
     groupings = rows.groupings
     begin = [np.where(np.arange(one.scales) < one.q, np.log(0.5), 0.0) for one in groupings]
     scales = [
@@ -128,9 +128,10 @@ def _inside(priors: ScalePriors, f: int, scales: np.ndarray, common: np.ndarray)
 
 
 def pushes(rows: GroupedRows, at: Point, scales: list[np.ndarray], sums: DataSums) -> list[float]:
-    """Of every factor: the slope in ``tau`` of its known scales, its effects integrated out; else 0.
+    """Return for every factor with known scales the slope in ``tau``, with its effects integrated out; otherwise 0.
 
-    Effects are walked in units of the errors' scale, ``N(0, tau^2 Sigma)``: ``(G q - sum_g tr Q (v v' + P^-1)) / tau``.
+    In the coordinates of the chain, effects are in units of the errors' scale, ``N(0, tau^2 Sigma)``. The slope is ``(G
+    q - sum_g tr Q (v v' + P^-1)) / tau``.
     """
     found = []
     for v, s, one, of in zip(at.effects, scales, rows.groupings, convex_factors(sums), strict=True):
@@ -248,7 +249,7 @@ def _shortened(rows: GroupedRows, sums: DataSums, step: Point) -> Point:
 
 
 class Turned(NamedTuple):
-    """Every factor's effects as a Newton step sees them: those of related levels in their basis.
+    """The effects of every factor in the form that a Newton step needs. Effects of related levels are in their basis.
 
     ``inverse`` has ``(H_g + Q)^-1`` of every group, ``cross`` its derivatives with the common parameters.
     """
@@ -294,7 +295,10 @@ def _of_effects(rows: GroupedRows, scales: list[np.ndarray], sums: DataSums, con
 
 
 class CrossedSystem:
-    """The Hessian over common parameters and the effects of crossed factors, sparse: solved by conjugate gradients."""
+    """The Hessian in common parameters and effects of crossed factors.
+
+    It is sparse; conjugate gradients solve with it.
+    """
 
     def __init__(
         self,
@@ -360,7 +364,7 @@ class CrossedSystem:
         return Point(parts[0], [v.reshape(shape) for v, shape in zip(parts[1:], self.shapes, strict=True)])
 
     def covariance_of_common(self) -> np.ndarray:
-        """Of the common parameters, effects integrated out."""
+        """Return the covariance of the common parameters with the effects integrated out."""
         unit = np.eye(self.p, int(self.begins[-1]))
         return np.array([self.solve(one).common for one in unit])
 

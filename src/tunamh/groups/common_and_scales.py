@@ -152,7 +152,10 @@ def _log_volume(K, n):
 
 @part(ProposeCommon)
 def propose_common_and_scales(rng, address, eps, Q):
-    """By the law at new scales of the prior, or at the present ones; sometimes as if they were known."""
+    """Propose common parameters and scales together with the unknown scales of the prior.
+
+    The law is that at new scales of the prior, at the present scales, or sometimes that of known scales.
+    """
     turn = turn_at(address)
     if rng.random() < _AS_WITHOUT:
         return propose_kinds(rng, turn, eps, Q)[0], False

@@ -17,9 +17,10 @@ STEP = 0.02
 
 
 class Law(NamedTuple):
-    """The Gaussian law of ``(b, lambda)``: ``root`` its lower triangular factor, and the priors' gradient.
+    """The Gaussian law of ``(b, lambda)``: ``root`` is its lower triangular factor, with the gradient of the priors.
 
-    ``common_hessian`` is that in ``b`` of all rows and the prior, effects held; ``scale_table`` that of `.scale_table`.
+    ``common_hessian`` is the Hessian in ``b`` of all rows and the prior with fixed effects. ``scale_table`` is
+    described in `.scale_table`.
     """
 
     root: np.ndarray
@@ -29,7 +30,10 @@ class Law(NamedTuple):
 
 
 def law_of(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> Law:
-    """By the Hessian at the centre of one factor's marginal, in closed form in ``b`` and by differences in lambda."""
+    """Return the law from the Hessian of a factor's marginal at the centre.
+
+    The Hessian is in closed form in ``b``, and by differences in lambda.
+    """
     one, scales, p = rows.groupings[f], centre.scales[f], rows.p
     beside = pushes(rows, centre.at, centre.scales, centre.sums)
     priors = priors.pushed(sum(beside) - beside[f])

@@ -61,7 +61,10 @@ def _add_columns(columns, b, out):
 
 
 class Given(NamedTuple):
-    """Of all groups at one ``b``: ``k = kappa + h b`` and ``lean b``, ``(q, G)``, and ``t3 b``, ``(G,)``."""
+    """Quantities of all groups at one ``b``.
+
+    These are ``k = kappa + h b`` and ``lean b``, arrays (q, G), and ``t3 b``, an array (G,).
+    """
 
     slopes: Any
     leans: Any
@@ -69,7 +72,7 @@ class Given(NamedTuple):
 
 
 class End(NamedTuple):
-    """One end of a move: the state, ``lean b`` of all groups there, and, of groups of one effect, the cells' ``c``."""
+    """One end of a move: the state, ``lean b`` of all groups, and ``c`` of cells of groups with one effect."""
 
     state: Any
     leans: Any
@@ -95,7 +98,11 @@ def _leans_of_several(factor, turned, leans):
 
 @helper
 def fill_given(factor, kappa, b, out):
-    """Leans are made of ``h b`` before ``kappa`` is added, which may be so large that nothing of ``h b`` is left."""
+    """Fill the slopes and leans of all groups at ``b``.
+
+    Leans are made from ``h b`` before ``kappa`` is added, because ``kappa`` may be so large that all digits of ``h b``
+    are lost.
+    """
     q, G, cross = factor.n_effects, factor.groups, factor.cross
     for a in range(q):
         for g in range(G):
@@ -124,7 +131,10 @@ def copy_given(out, given):
 
 @helper
 def fill_cubics(factor, given, state, c_of_cells, cubics):
-    """Of groups of one effect: every cell's ``c``, and what is known in closed form of the cubic parts, else zeros."""
+    """For groups with one effect, fill ``c`` of every cell and the closed form of the cubic parts.
+
+    For other groups fill zeros.
+    """
     if factor.n_effects > 1:
         return
     c, group = np.empty(factor.groups), factor.cell_group
@@ -140,7 +150,7 @@ def fill_cubics(factor, given, state, c_of_cells, cubics):
 
 @helper
 def place(factor, g, k, weight, Q, C, mean):
-    """Fill ``C`` and ``mean`` of group ``g``, with slopes ``k[:, g]`` and prior precision ``weight Q``."""
+    """Fill ``C`` and ``mean`` of group ``g``, which has the slopes ``k[:, g]`` and the prior precision ``weight Q``."""
     q, H, mode = factor.n_effects, factor.convex[g], factor.mode[g]
     for a in range(q):
         mean[a] = -k[a, g]
@@ -153,13 +163,13 @@ def place(factor, g, k, weight, Q, C, mean):
 
 @helper(inline=True)
 def own_effects(factor, state, g):
-    """The effects of group ``g``."""
+    """Return the effects of group ``g``."""
     return window(effects_of(factor, state), g * factor.n_effects, factor.n_effects)
 
 
 @helper
 def bent_beside(factor, g, v):
-    """``d'(true - H)d / 2``: what the curvature of all rows has beside that of the convex ones."""
+    """Return ``d'(true - H)d / 2``: the energy from the curvature of rows that are not convex."""
     q, total = factor.n_effects, 0.0
     true, H, mode = factor.curvature[g], factor.convex[g], factor.mode[g]
     for a in range(q):
@@ -171,7 +181,7 @@ def bent_beside(factor, g, v):
 
 @helper
 def closed_energy(factor, g, weight, Q, k, v):
-    """``k.d + d'Hd / 2 + v'Qv / 2``, with ``weight Q`` for ``Q``."""
+    """Return ``k.d + d'Hd / 2 + v'Qv / 2``, where ``weight Q`` replaces ``Q``."""
     q, H, mode = factor.n_effects, factor.curvature[g], factor.mode[g]
     energy = 0.0
     for a in range(q):
@@ -192,7 +202,7 @@ def log_volume(C, q):
 
 @helper
 def stand(factor, weights, Q, k, state, eps):
-    """Fill ``eps``; returns what is known in closed form of all groups."""
+    """Fill the standardised effects ``eps``. Return the part of the energy of all groups that is in closed form."""
     if factor.n_related > 0:
         return stand_related(factor, Q[0, 0], k[0], state, eps[0])
     if factor.n_effects == 1 and factor.df == 0.0:
@@ -202,7 +212,7 @@ def stand(factor, weights, Q, k, state, eps):
 
 @helper
 def stand_several(factor, weights, Q, k, state, eps):
-    """`stand` for any number of effects; of one, `stand_single` says the same, faster (tests hold them together)."""
+    """Do what `stand` does, for any number of effects. For one effect `stand_single` is faster; tests compare both."""
     q = factor.n_effects
     C, mean, energy, free = np.empty((q, q)), np.empty(q), 0.0, factor.free
     for g in range(factor.groups):
@@ -216,7 +226,10 @@ def stand_several(factor, weights, Q, k, state, eps):
 
 @helper
 def follow(factor, weights, Q, k, eps, there):
-    """Fill the effects at ``there`` from ``eps``; returns what is known in closed form of all groups."""
+    """Fill the effects at ``there`` from ``eps``.
+
+    Return the part of the energy of all groups that is in closed form.
+    """
     if factor.n_related > 0:
         return follow_related(factor, Q[0, 0], k[0], eps[0], there)
     if factor.n_effects == 1 and factor.df == 0.0:
@@ -226,7 +239,7 @@ def follow(factor, weights, Q, k, eps, there):
 
 @helper
 def follow_several(factor, weights, Q, k, eps, there):
-    """`follow` for any number of effects, as `stand_several`."""
+    """Do what `follow` does, for any number of effects."""
     q = factor.n_effects
     C, mean, own, energy, free = np.empty((q, q)), np.empty(q), np.empty(q), 0.0, factor.free
     for g in range(factor.groups):
@@ -242,7 +255,7 @@ def follow_several(factor, weights, Q, k, eps, there):
 
 @helper(inline=True)
 def standardised(C, q, v, mean, out, g):
-    """``eps = C'(v - m)``, into column ``g`` of ``out``."""
+    """Write ``eps = C'(v - m)`` into column ``g`` of ``out``."""
     for a in range(q):
         total = 0.0
         for c in range(a, q):
@@ -252,7 +265,7 @@ def standardised(C, q, v, mean, out, g):
 
 @helper(inline=True)
 def unstandardised(C, q, eps, mean, v):
-    """``v = m + C'^-1 eps``; ``eps`` is overwritten."""
+    """Compute ``v = m + C'^-1 eps``; ``eps`` is overwritten."""
     back(C, q, eps)
     for a in range(q):
         v[a] = mean[a] + eps[a]
@@ -260,11 +273,12 @@ def unstandardised(C, q, eps, mean, v):
 
 @helper
 def fill_distances(factor, here, there, lengths, away, distances):
-    """``M`` of every cell; ``lengths`` are the longer of ``b`` and ``b'``, ``|b' - b|`` and ``|b' + b|``.
+    """Fill the distance ``M`` of every cell.
 
-    With ``c = lean b + v - v^`` a row of the cell is displaced by at most ``e |b| + m |c|``, and with ``P`` and ``W``
-    the bounds of ``|x.p|`` and ``|x.w|``, ``M = P (3 W^2 + P^2) / 24`` on the ladder. ``away`` is how far the cell's
-    rows are displaced by what does not move. ``here`` and ``there`` are the `End`s.
+    ``lengths`` are the larger of ``|b|`` and ``|b'|``, then ``|b' - b|`` and ``|b' + b|``. With ``c = lean b + v -
+    v^``, the predictor of a row of the cell moves by at most ``e |b| + m |c|``. With the bounds ``P`` and ``W`` of
+    ``|x.p|`` and ``|x.w|``, ``M = P (3 W^2 + P^2) / 24``, multiplied by the factor of its radius. ``away`` is how far
+    other parameters, which do not move, displace the cell's rows. ``here`` and ``there`` are the `End`s of the move.
     """
     q = factor.n_effects
     if q == 1:
@@ -304,7 +318,7 @@ def _bound_of_cell(factor, c, sizes, lengths, away):
 
 @helper
 def displacements(state, common, hyper, out):
-    """``v - v^`` of all groups of all factors, one row of ``out`` each."""
+    """Write ``v - v^`` of all groups of all factors, one row of ``out`` for each group."""
     for f in range(common.factors):
         factor = factor_of(hyper, f)
         mode = factor.mode
@@ -316,7 +330,7 @@ def displacements(state, common, hyper, out):
 
 @helper
 def slopes_given_others(factor, moved, kappa):
-    """``kappa``, the groups' slopes, other factors being displaced by ``moved``."""
+    """Compute ``kappa``, the slopes of the groups, given the displacement ``moved`` of other factors."""
     if factor.n_effects == 1 and factor.most_effects == 1:
         slopes_single(factor, flat(moved), kappa[0])
         return
@@ -334,7 +348,10 @@ def slopes_given_others(factor, moved, kappa):
 
 @helper
 def displaced_by_others(factor, factors, lengths, away):
-    """The most that other factors displace a cell's rows; ``lengths`` is the most that each group moves a predictor."""
+    """Compute how far other factors displace the rows of each cell at most.
+
+    ``lengths`` is how far each group moves a predictor at most.
+    """
     start, neighbour, of_factor = factor.neighbour_start, factor.neighbour, factor.neighbour_factor
     for c in range(factor.n_cells):
         first, end = int(start[c]), int(start[c + 1])

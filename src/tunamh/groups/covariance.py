@@ -19,7 +19,7 @@ from ..priors.student_t import StudentT
 
 
 def df_of(law: Any) -> float:
-    """The degrees of freedom of effects; 0 of normal ones."""
+    """Return the degrees of freedom of the law of effects; 0 for normal effects."""
     if law is None:
         return 0.0
     if not isinstance(law, StudentT):
@@ -36,13 +36,13 @@ def df_of(law: Any) -> float:
 
 
 def scale_count(q: int) -> int:
-    """Coordinates of the covariance of ``q`` effects."""
+    """Return the number of coordinates of the covariance of ``q`` effects."""
     return q * (q + 1) // 2
 
 
 @helper
 def fill_root(scales, at, q, root):
-    """The Cholesky factor of ``Sigma``, lower triangular, from the coordinates ``scales[at:]``."""
+    """Fill the lower triangular Cholesky factor of ``Sigma`` from the coordinates ``scales[at:]``."""
     k = at + q
     for i in range(q):
         left = 1.0
@@ -60,7 +60,7 @@ def fill_root(scales, at, q, root):
 
 @helper
 def fill_precision(scales, at, q, root, precision):
-    """``Sigma^-1``; returns ``log det Sigma``. ``root`` is scratch."""
+    """Fill ``Sigma^-1`` and return ``log det Sigma``. ``root`` is work space."""
     fill_root(scales, at, q, root)
     logdet = 0.0
     for i in range(q):
@@ -86,7 +86,7 @@ def fill_precision(scales, at, q, root, precision):
 
 @helper
 def log_correlations(scales, at, q, eta):
-    """LKJ(eta) in the coordinates that are walked, without its constant."""
+    """Return the log density LKJ(eta) in the coordinates of the chain, without its constant."""
     total = 0.0
     k = at + q
     for i in range(q):
@@ -98,7 +98,7 @@ def log_correlations(scales, at, q, eta):
 
 
 def correlations(scales: np.ndarray, q: int) -> np.ndarray:
-    """The correlations below the diagonal of ``R``, row by row, at points (..., q (q + 1) / 2)."""
+    """Return the correlations below the diagonal of ``R``, row by row, at points (..., q (q + 1) / 2)."""
     partial = np.tanh(scales[..., q:])
     root = np.zeros((*scales.shape[:-1], q, q))
     k = 0
@@ -116,7 +116,10 @@ def correlations(scales: np.ndarray, q: int) -> np.ndarray:
 
 
 def coordinates_of(scales: np.ndarray, related: np.ndarray) -> np.ndarray:
-    """``lambda`` of ``q`` scales and of the correlations below the diagonal, row by row: what `correlations` undoes."""
+    """Return the coordinates ``lambda`` of ``q`` scales and of the correlations below the diagonal.
+
+    This is the inverse of `correlations`.
+    """
     q = len(scales)
     R = np.eye(q)
     R[np.tril_indices(q, -1)] = related
@@ -132,7 +135,7 @@ def coordinates_of(scales: np.ndarray, related: np.ndarray) -> np.ndarray:
 
 
 def precision_of(scales: np.ndarray, q: int) -> tuple[np.ndarray, float]:
-    """``Sigma^-1`` and ``log det Sigma`` at one point."""
+    """Return ``Sigma^-1`` and ``log det Sigma`` at one point."""
     root, precision = np.zeros((q, q)), np.zeros((q, q))
     logdet = fill_precision(np.ascontiguousarray(scales, dtype=np.float64), 0, q, root, precision)
     return precision, float(logdet)

@@ -15,7 +15,7 @@ _APPROXIMATED = (Responses.COUNTS, Responses.PROPORTIONS)
 
 
 def mixed_as_json(target: Any) -> dict[str, Any]:
-    """Of results of `MixedModel`; a formula's results have the groups' levels as coordinates."""
+    """Describe a `MixedModel` for its results. For a formula, the levels of groups are coordinates of the result."""
     named = target.keeps_effects and target.formula is None
     factors = None if target.formula is None else target.formula.factors
     origin = target.base.observations.origin or target.base.user_rows.origin

@@ -17,7 +17,10 @@ from .sums import Point
 
 
 class Ended(NamedTuple):
-    """``laplace`` and ``learned`` (None where no law was learned) are parameters that all groups share, by name."""
+    """Where the set-up of a model with groups ended.
+
+    ``laplace`` and ``learned`` (None: no law was learned) are parameters that all groups share, by name.
+    """
 
     names: list[str]
     laplace: np.ndarray
@@ -26,14 +29,14 @@ class Ended(NamedTuple):
     effects: np.ndarray
 
     def of_labels(self, labels: Sequence[str]) -> Ended:
-        """Without the effects of groups that are gone."""
+        """Return the object without the effects of groups that no longer exist."""
         there = set(labels)
         stay = [k for k, label in enumerate(self.labels) if label in there]
         return self._replace(labels=[self.labels[k] for k in stay], effects=self.effects[stay])
 
 
 def ended(model: Any) -> Ended:
-    """Of a model that is set up."""
+    """Return where the set-up of a model ended."""
     laplace, centre = model.laplace_centre, model.centre
     n = model.effects
     effects = [np.asarray(one) for one in centre.at.effects]
@@ -46,7 +49,7 @@ def ended(model: Any) -> Ended:
 
 
 def shared_names(model: Any) -> list[str]:
-    """Of the user's parameters without the effects, in the order of `GroupedParameters.to_user`."""
+    """Return the names of the user's parameters without the effects, in the order of `GroupedParameters.to_user`."""
     unknown = [one for one in model.groupings if one.scales]
     mixture = model.base._prior.mixture
     variables = [*model.base.variables, *([] if mixture is None else mixture.variables)]
@@ -61,7 +64,10 @@ def _state(model: Any, common: np.ndarray, scales: list[np.ndarray], effects: li
 
 
 def begun(model: Any, before: Ended) -> Any:
-    """The same model, set up from where another one ended; the model as it is, if that says too little of it."""
+    """Return the model with a set-up that begins where the set-up of another model ended.
+
+    If that set-up does not have enough of the parameters, the model is returned as it is.
+    """
     laplace = _at(model, before, before.laplace)
     if laplace is None or not np.isfinite(model.grouped.sums(laplace[0]).energy):
         return model
@@ -72,7 +78,10 @@ def begun(model: Any, before: Ended) -> Any:
 
 
 def _at(model: Any, before: Ended, values: np.ndarray) -> tuple[Point, list[np.ndarray]] | None:
-    """The point and the scales, as walked; None where a parameter is new that is no coefficient."""
+    """Return the point and the scales in the coordinates of chains.
+
+    The result is None if a parameter is new and is no coefficient.
+    """
     shared = _by_name(shared_names(model), before.names, values)
     new = [f"theta[{name}]" for name in dict(model.base.variables)["theta"] or ()]
     for k, name in enumerate(shared_names(model)):

@@ -21,7 +21,7 @@ _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
 
 
 def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int], Any]) -> dict[str, np.ndarray]:
-    """Groups of other factors that share rows with each group of factor ``f``."""
+    """Return the groups of other factors that share rows with each group of factor ``f``."""
     one, most = groupings[f], max(each.q for each in groupings)
     group_at = np.concatenate([[0], np.cumsum([each.groups for each in groupings])])
     found: list[tuple[np.ndarray, ...]] = []
@@ -45,7 +45,7 @@ def partners_of(f: int, groupings: list[Grouping], shares: dict[tuple[int, int],
 
 
 def cell_fields(cells: BoundedCells) -> dict[str, Any]:
-    """The cells, and their rows with the bounds of these."""
+    """Return the fields of a factor's record for its cells and their rows with bounds."""
     metric, bounds, widest = cells.effect_metric, cells.bounds, cells.widest
     one_effect = metric.shape[1] == 1
     return {
@@ -67,7 +67,7 @@ def cell_fields(cells: BoundedCells) -> dict[str, Any]:
 
 
 def law_fields(law: Law, p: int, offset: np.ndarray) -> dict[str, Any]:
-    """The law that common parameters and the factor's scales are proposed from."""
+    """Return the fields of a factor's record for the law from which common parameters and its scales are proposed."""
     return {
         "root": law.root,
         "root_inverse": np.linalg.inv(law.root),
@@ -79,7 +79,9 @@ def law_fields(law: Law, p: int, offset: np.ndarray) -> dict[str, Any]:
 
 
 def state_places(f: int, groupings: list[Grouping], p: int, prior_scales: int) -> dict[str, int]:
-    """Where a state has the factor's scales and effects, and its place among all groups."""
+    """Return where a state contains the factor's scales and effects, and the position of its first group among all
+    groups.
+    """
     before = groupings[:f]
     return {
         "scales_at": p + sum(one.scales for one in before),
@@ -92,7 +94,7 @@ def state_places(f: int, groupings: list[Grouping], p: int, prior_scales: int) -
 
 
 def unseen(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> dict[str, np.ndarray]:
-    """The moves that no row sees."""
+    """Return the fields of a factor's record for the moves that change no predictor."""
     found, parents = between_columns(rows, f, priors.tau_at), parents_of(rows.groupings, f)
     gradient, hessian = priors.common_expansion(centre.at.common, centre.sums.hessian)
     at, related = found.columns, rows.groupings[f].related
@@ -112,7 +114,7 @@ def unseen(rows: GroupedRows, f: int, centre: Centre, priors: ScalePriors) -> di
 
 
 def related_levels(one: Grouping, basis: Basis | None, mode: np.ndarray, cross: np.ndarray) -> dict[str, np.ndarray]:
-    """The basis of levels of known covariance."""
+    """Return the fields of a factor's record for the basis of levels with a known covariance."""
     p = cross.shape[2]
     if basis is None or one.related is None:
         none, square = np.zeros(0), np.zeros((0, 0))
@@ -134,9 +136,9 @@ def related_levels(one: Grouping, basis: Basis | None, mode: np.ndarray, cross: 
 
 
 def beside_scales(one: Grouping, scales: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Precisions of effects at the scales and a step to either side of each, and slopes of the groups' volumes.
+    """Return precisions of effects at the scales and at steps to both sides of them, and slopes of the groups' volumes.
 
-    Of Student-t effects a sweep adds the volumes, which depend on weights.
+    For Student-t effects a sweep adds the volumes, because they depend on the weights.
     """
     at = [scales, *(scales + sign * step for step in STEP * np.eye(len(scales)) for sign in (1, -1))]
     variants = [precision_at(one, s) for s in at]
@@ -155,7 +157,10 @@ def factor_record(
     thirds: tuple[np.ndarray, ...],
     learned: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """All that a sweep reads of factor ``f``, packed; ``learned`` are root and offset of a law that was learned."""
+    """Return the packed record of everything that a sweep reads of factor ``f``.
+
+    ``learned`` are the root and the offset of a law that was learned from the groups.
+    """
     one, p, scales = rows.groupings[f], rows.p, centre.scales[f]
     m, q, known = len(scales), one.q, one.known is not None
     tau = priors.tau(centre.at.common)

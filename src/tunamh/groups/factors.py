@@ -21,7 +21,7 @@ from .grouping import GroupEffects, Grouping, read_groups
 
 
 def refuse(base: GLM, form: Any) -> None:
-    """What a sweep does not sample."""
+    """Raise `NotApplicable` for models that a sweep cannot sample."""
     if isinstance(form, Df):
         raise NotApplicable(
             f"a model with group effects and unknown degrees of freedom needs an unknown scale: {base.user_family!r}."
@@ -35,12 +35,13 @@ def refuse(base: GLM, form: Any) -> None:
 
 
 def refuse_flat_scales(base: GLM, groupings: list[Grouping]) -> None:
-    """Raise unless a flat prior of a group scale leaves a posterior.
+    """Raise an error if a flat prior of a group scale is not proved to give a posterior.
 
-    With Gaussian errors the density of the responses is ``|V|^-1/2 |X'V^-1 X|^-1/2 exp(...)``, ``V = s_e^2 + s^2 ZZ'``.
-    As ``s`` grows, the first factor falls like ``s^-G``, ``G`` groups, and the second grows like ``s^r`` at most, ``r``
-    coefficients without a prior: ``G - r > 1`` will do. If the errors' scale is flat as well, both may grow together,
-    like ``s^-(n - r)`` in two dimensions: ``n - r > 2``.
+    With Gaussian errors the density of the responses is ``|V|^-1/2 |X'V^-1 X|^-1/2 exp(...)`` with ``V = s_e^2 + s^2
+    ZZ'``. As ``s`` grows, the first factor falls like ``s^-G`` with ``G`` groups. The second factor grows at most like
+    ``s^r`` with ``r`` coefficients without a prior. So ``G - r > 1`` is enough. If the errors' scale is flat as well,
+    both scales may grow together, and the density falls like ``s^-(n - r)`` in two dimensions. So ``n - r > 2`` is
+    needed, too.
     """
     for one in groupings:
         if one.laws is None or not is_flat(one.laws):
@@ -72,10 +73,10 @@ def _groups_with_rows(base: GLM, one: Grouping) -> int:
 
 
 def groupings_of(base: GLM, given: list[GroupEffects], unit: float) -> list[Grouping]:
-    """Every factor's codes of the rows that a regression has: a count of trials may have become two rows.
+    """Return the groupings of all factors for the rows of a regression. A row with trials may have become two rows.
 
-    Of classes without an order, every class but the reference has effects and scales of its own. Where some factor adds
-    to a predictor that describes a further parameter, every factor adds to one predictor.
+    In a family with unordered classes, every class except the reference has its own effects and scales. If some factor
+    is added to the predictor of a further parameter, every factor is added to exactly one predictor.
     """
     index, n_given = base.observations.origin or base.user_rows.origin or (slice(None), base.n_rows)
     divided = base.row_layout.unit  # as the columns of the coefficients are
@@ -127,7 +128,7 @@ _UNITS = 2.5  # residual deviations: the scale of default priors of effects on r
 
 
 def unit(base: GLM, form: Scale | None) -> float:
-    """The scale of default priors: that of the responses where they are real, 1 behind a link."""
+    """Return the unit of default priors: that of the responses if these are real, and 1 if the family has a link."""
     if form is not None:
         return _UNITS / form.tau_0
     reals = base.user_rows.described and base.user_family.responses is Responses.REALS

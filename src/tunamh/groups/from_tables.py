@@ -21,7 +21,7 @@ BYTES_OF_AN_EFFECT = 320
 def from_tables(
     X: SomeColumns | Tables, y: Any, beside: RowExtras, groups: Any
 ) -> tuple[Frame, Any, RowExtras, list[GroupEffects], str | None]:
-    """All columns, read once: what a model with groups takes where a user names them; the folder of large arrays."""
+    """Return all columns of a model with groups, read once from tables, and the folder of large arrays."""
     tables: Tables = X.tables if isinstance(X, SomeColumns) else X
     given = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in _listed(groups)]
     codes = [_name(tables, one.codes, f"the codes of groups[{k}]") for k, one in enumerate(given)]

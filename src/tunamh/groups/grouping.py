@@ -108,14 +108,13 @@ class GroupEffects:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """One factor, read: codes 0 to G - 1, the levels' names, the columns of effects, and the scales' priors.
+    """A factor after reading: codes 0 to G - 1, names of levels, columns of effects, and priors of scales.
 
-    ``known`` is the precision of the effects where it is known, else None. ``pinned`` levels have no effects.
-    ``df``: degrees of freedom of Student-t effects, 0 of normal ones.
-    ``predictor`` is the number of the row's predictor that the effects add to; None where they add to every predictor
-    that has the coefficients. Results name it by its class (``label``), or by the parameter of the family that it
-    describes (``parameter``). ``given`` is the place among the user's factors. ``related`` is the known covariance
-    among levels, None where they are independent.
+    ``known`` is the precision of the effects if it is known, otherwise None. Levels in ``pinned`` have no effects.
+    ``df`` are the degrees of freedom of Student-t effects, 0 for normal ones. ``predictor`` is the number of the
+    predictor to which the effects are added; None means every predictor with the coefficients. Results name it by its
+    class (``label``) or by the parameter of the family (``parameter``). ``given`` is the position among the user's
+    factors. ``related`` is the known covariance between levels, None if they are independent.
     """
 
     name: str
@@ -135,7 +134,10 @@ class Grouping:
     related: Relation | None = None
 
     def of_class(self, predictor: int, label: str, given: int) -> Grouping:
-        """The same groups with effects on one class; results name a column ``B``, or ``x[B]``, by its label."""
+        """Return the same groups with effects for one class.
+
+        Results name a column ``B`` or ``x[B]``, with the label of the class.
+        """
         columns = [f"{column}[{label}]" if column else label for column in self.columns]
         return replace(self, columns=columns, predictor=predictor, label=label, given=given)
 
@@ -149,50 +151,57 @@ class Grouping:
 
     @property
     def scales(self) -> int:
-        """Unknown coordinates of the covariance."""
+        """Return the number of unknown coordinates of the covariance."""
         return 0 if self.known is not None else scale_count(self.q)
 
     @property
     def own_scales(self) -> np.ndarray:
-        """Of every level's effects in units of their scale: 1, but where levels have a known covariance."""
+        """Return the standard deviation of each level's effect in units of the scale: 1, unless levels have a known
+        covariance.
+        """
         return np.ones(self.groups) if self.related is None else np.sqrt(self.related.variances)
 
     @property
     def free(self) -> np.ndarray:
-        """Which levels have effects."""
+        """Return a boolean array: True for each level that has effects."""
         return np.ones(self.groups, bool) if self.pinned is None else ~self.pinned
 
     def of_rows(self, which: Any, unit: float) -> Grouping:
-        """The same groups for these rows, by their numbers or as a slice, with columns divided by ``unit``."""
+        """Return the same groups for some rows, by a slice or row numbers, with columns divided by ``unit``."""
         return replace(self, codes=self.codes[which], Z=self.Z[which] if unit == 1 else self.Z[which] / unit)
 
     def inside(self, other: Grouping) -> np.ndarray | None:
-        """The group of ``other`` that holds each group, as a school holds its classes; None where one has several."""
+        """Return for each group the group of ``other`` that contains it, as a school contains its classes.
+
+        The result is None if a group belongs to several groups of ``other``.
+        """
         parent = np.zeros(self.groups, np.int64)
         parent[self.codes] = other.codes
         return parent if (parent[self.codes] == other.codes).all() else None
 
     def same_columns(self, other: Grouping) -> list[tuple[int, int]]:
-        """Columns of effects that are the same in all rows: of each the first one of ``other``."""
+        """Return pairs of columns of effects that are equal in all rows; for each column the first such column of
+        ``other``.
+        """
         pairs = [(a, c) for a in range(self.q) for c in range(other.q) if (self.Z[:, a] == other.Z[:, c]).all()]
         return [pair for k, pair in enumerate(pairs) if k == 0 or pairs[k - 1][0] != pair[0]]
 
     def mean_squares(self, unit: float) -> list[list[float]]:
-        """The mean of ``z z'`` over all rows, in the user's units.
+        """Return the mean of ``z z'`` over all rows, in the user's units.
 
-        Effects with covariance ``Sigma`` add ``trace(Sigma E[z z'])`` to the variance of a row.
+        Effects with the covariance ``Sigma`` add ``trace(Sigma E[z z'])`` to the variance of a row.
         """
         Z = self.Z * unit * self.own_scales[self.codes, None]
         return [[float(f"{value:.10g}") for value in row] for row in Z.T @ Z / max(1, len(Z))]
 
     def rows_by_level(self, origin: tuple[np.ndarray, int] | None) -> list[int]:
-        """How many of the user's rows each level has; a row of trials may have become two."""
+        """Return how many of the user's rows each level has. A row with trials may have become two rows."""
         codes = self.codes if origin is None else self.codes[np.unique(origin[0], return_index=True)[1]]
         return [int(count) for count in np.bincount(codes, minlength=self.groups)]
 
 
 def factors_given(groups: Any, X: Any) -> list[GroupEffects]:
-    """One entry for each factor that a user gives beside ``X``; pandas objects are paired with it by row labels."""
+    """Return one entry for each factor that a user passes. Objects of pandas are matched with ``X`` by row labels."""
     found = [one if isinstance(one, GroupEffects) else GroupEffects(one) for one in _listed(groups)]
     for k, one in enumerate(found):
         codes, Z = aligned(X, "X", **{f"the codes of groups[{k}]": one.codes, f"X of groups[{k}]": one.X})
@@ -216,7 +225,7 @@ def _listed(groups: Any) -> list[Any]:
 
 
 def read_groups(given: list[GroupEffects], n_rows: int, unit: float = 1.0) -> list[Grouping]:
-    """Every factor, with names that differ; ``unit`` is the scale of default priors."""
+    """Return all factors with different names. ``unit`` is the unit of default priors."""
     if not given:
         raise ValueError("groups is empty: give at least one tunamh.GroupEffects(codes), or use tunamh.GLM.")
     found = [_read(one, n_rows, "group" if len(given) == 1 else f"group{k + 1}", unit) for k, one in enumerate(given)]
@@ -327,9 +336,10 @@ def _codes(values: Any, name: str, n_rows: int) -> tuple[np.ndarray, list[str]]:
 
 
 def warn_of_single_rows(groupings: list[Grouping]) -> None:
-    """Where the data hardly tell effects of single rows from errors: beside an unknown scale, and of single labels.
+    """Warn if a factor has one row per level, and the data hardly separate its effects from errors.
 
-    Elsewhere they are a model of their own: counts that vary more than their law has it, errors of known size.
+    This is so beside an unknown scale of the errors, and with single labels. In other models such effects are useful:
+    counts that vary more than their law allows, errors of known size.
     """
     for one in groupings:
         if one.groups == len(one.codes) and one.related is None:

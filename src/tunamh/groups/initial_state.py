@@ -11,7 +11,10 @@ from .quadratic import precision_at
 
 
 def initial_state(model: Any, rng: np.random.Generator) -> np.ndarray:
-    """Common parameters and scales about their centre, wider than the posterior; effects given these."""
+    """Return a random state: common parameters and scales about their centre, wider than the posterior, and effects.
+
+    The effects are drawn given the common parameters and scales.
+    """
     state = np.empty(model.dim)
     p, scales_at, effects_at = model.p, model.p, model.p + model.m
     for k, (one, numbers) in enumerate(zip(model.groupings, model.factors, strict=True)):

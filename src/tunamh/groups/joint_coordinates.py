@@ -22,7 +22,7 @@ from ..targets.glm_rows import predictors
 
 
 class Space(NamedTuple):
-    """Of a point: what the rows' quadratics say there."""
+    """Work space for one point: what the quadratic functions of the rows say there."""
 
     weights: Any  # (factors, rows): what is left of w for each factor
     precisions: Any  # (effects): P
@@ -44,7 +44,7 @@ def new_space(law, state):
 
 @helper(fastmath=REASSOCIATE)
 def fill_precisions(law, state, space):
-    """``P`` of all groups, and what is left of every row's ``w`` for each factor; returns ``sum log P / 2``."""
+    """Fill ``P`` of all groups, and the rest of every row's ``w`` for each factor. Return ``sum log P / 2``."""
     n, total, pair = law.n_rows, 0.0, 0
     P, weight = space.precisions, law.weight
     for f in range(law.factors):
@@ -74,7 +74,7 @@ def fill_precisions(law, state, space):
 
 @helper
 def fill_rest(law, state, model, space):
-    """``z`` minus the predictors of the common parameters, offsets included."""
+    """Fill ``z`` minus the predictors of the common parameters, including offsets."""
     data, n_rows, plain = model.data, law.n_rows, space.plain
     copy_into(window(plain, 0, law.p), window(state, 0, law.p))
     index, rest, response = np.empty(BLOCK, np.int64), space.rest, law.response
@@ -111,7 +111,7 @@ def _take_off(law, f, effects, space):
 
 @helper
 def stand(law, effects, space):
-    """``eps`` of all factors from their effects; ``rest`` becomes ``z`` minus the predictors."""
+    """Fill ``eps`` of all factors from their effects. Afterwards ``rest`` is ``z`` minus the predictors."""
     P, A, eps = space.precisions, space.sums, space.eps
     for back in range(law.factors):
         f = law.factors - 1 - back
@@ -123,7 +123,7 @@ def stand(law, effects, space):
 
 @helper
 def follow(law, effects, space):
-    """The effects of all factors from ``eps``; ``rest`` as in `stand`."""
+    """Fill the effects of all factors from ``eps``. Afterwards ``rest`` is ``z`` minus the predictors."""
     P, A, eps = space.precisions, space.sums, space.eps
     for back in range(law.factors):
         f = law.factors - 1 - back

@@ -32,7 +32,7 @@ _FLATTEST = 0.01  # of a row's curvature, as a share of its mean size
 
 
 def joint_law(model: Any) -> np.ndarray | None:
-    """The numbers of `.move_jointly`; None where it does not apply, or would cost more than sweeps do."""
+    """Return the numbers that `.move_jointly` reads. Return None if this move is impossible or would not pay."""
     if not may_move_jointly(model):
         return None
     announce("estimating the proposals of all factors")
@@ -52,7 +52,10 @@ def joint_law(model: Any) -> np.ndarray | None:
 
 
 def may_move_jointly(model: Any) -> bool:
-    """Several factors of normal effects, one number for each group, in the one predictor of rows in memory."""
+    """Return True if the joint move of all factors is possible.
+
+    This needs several factors of normal effects, one effect per group, in the single predictor of rows in memory.
+    """
     if len(model.groupings) < 2 or model.n_rows > _MOST_ROWS or model.form is not None or model.scaled_prior:
         return False
     if not (model.grouped.seen.one and isinstance(model.rows, np.ndarray)):
@@ -80,7 +83,7 @@ class _Chain:
         self._take(Sweep().joined(self._model, numbers))
 
     def sweep(self, times: int) -> np.ndarray:
-        """The states, one a line."""
+        """Make sweeps and return the states, one in each row."""
         setup = self._setup
         state = ChainState(self._here, self._rng, self._stream, self._memory)
         draws, record = np.empty((times, self._here.size)), setup.new_record(times)
@@ -92,7 +95,7 @@ class _Chain:
 
 
 def numbers_of(model: Any, states: np.ndarray, tries: int) -> np.ndarray | None:
-    """By the states of a chain; None where they say nothing."""
+    """Return the numbers of `.move_jointly` from the states of a chain, or None if the states do not determine them."""
     n, groups = model.p + model.m, np.array([one.groups for one in model.groupings])
     order = np.argsort(-groups, kind="stable")
     first = np.concatenate([[0], np.cumsum(groups)[:-1]])

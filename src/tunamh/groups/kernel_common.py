@@ -20,16 +20,16 @@ ALL_ROWS = 1e300
 
 
 class CommonPrior(NamedTuple):
-    """The prior of the common parameters: its log density, compiled, and the numbers of this."""
+    """The prior of the common parameters: its compiled log density, and the numbers that this function reads."""
 
     log_density: Any
     hyper: Any
 
 
 class FactorTurn(NamedTuple):
-    """A factor's turn in a sweep: what its three moves read, and the state that they move.
+    """A factor's turn in a sweep: what its three moves read, and the state that they change.
 
-    ``state`` is moved in place; ``there`` equals it before and after every move. Other factors stay where they are.
+    ``state`` is changed in place; before and after every move ``there`` equals it. Other factors do not change.
     """
 
     factor: Any
@@ -50,7 +50,7 @@ class FactorTurn(NamedTuple):
 
 
 class Move(NamedTuple):
-    """How one of the kernels went."""
+    """The outcome of one of the kernels."""
 
     accepted: float
     log_ratio: float
@@ -73,7 +73,7 @@ def effects_of(factor, state):
 
 @helper
 def into_basis(factor, effects, w):
-    """``w = T^-1 v`` of related levels."""
+    """Compute ``w = T^-1 v`` for related levels."""
     inverse = factor.basis_inverse
     for j in range(factor.groups):
         row, total = inverse[j], 0.0
@@ -84,7 +84,7 @@ def into_basis(factor, effects, w):
 
 @helper
 def squares_related(factor, state):
-    """``v'K^-1 v``."""
+    """Return ``v'K^-1 v`` for related levels."""
     w, total = np.empty(factor.groups), 0.0
     into_basis(factor, effects_of(factor, state), w)
     for j in range(factor.groups):
@@ -94,9 +94,9 @@ def squares_related(factor, state):
 
 @helper
 def log_prior_of_scales(factor, state, tau):
-    """Of the scales as a user knows them, ``e^lambda / tau``, in the coordinates that are walked.
+    """Return the log prior of the user's scales ``e^lambda / tau``, in the coordinates of the chain.
 
-    -inf, a density of zero, where a number is too large or too small for what it goes through.
+    It is -inf (density zero) if a number is too large or too small for the computation.
     """
     q, at = factor.n_effects, factor.scales_at
     natural = np.empty(q)
@@ -111,7 +111,7 @@ def log_prior_of_scales(factor, state, tau):
 
 @helper
 def squared_length(factor, state, g, Q):
-    """``v_g'Q v_g``."""
+    """Return ``v_g'Q v_g``."""
     q, total = factor.n_effects, 0.0
     v = window(effects_of(factor, state), g * q, q)
     for a in range(q):
@@ -122,7 +122,9 @@ def squared_length(factor, state, g, Q):
 
 @helper
 def log_student_t(factor, state, Q):
-    """``-(df + q) / 2 sum_g log(1 + v_g'Q v_g / df)``: the weights integrated out, without ``log det Q``."""
+    """Return ``-(df + q) / 2 sum_g log(1 + v_g'Q v_g / df)``: the weights are integrated out; ``log det Q`` is left
+    out.
+    """
     total = 0.0
     for g in range(factor.groups):
         total -= math.log1p(squared_length(factor, state, g, Q) / factor.df)
@@ -149,7 +151,7 @@ def _log_prior_of_effects(factor, state, tau):
 
 @helper
 def log_prior_of_common(prior, common, state):
-    """Of the common parameters, and of the unknown scales of their prior."""
+    """Return the log prior of the common parameters and of the unknown scales of their prior."""
     value = prior.log_density(state[: common.p], prior.hyper)
     if common.prior_scales == 0 or not value > -np.inf:
         return value
@@ -158,10 +160,10 @@ def log_prior_of_common(prior, common, state):
 
 @helper
 def closed_prior(turn, state):
-    """The priors of common parameters and scales; -inf outside their support.
+    """Return the log prior of common parameters and scales, or -inf outside the support.
 
-    Where ``tau`` moves, the scales of all factors do as a user knows them, and known ones do in units of the errors'
-    scale, so that the other factors' effects have other laws; else those of the other factors stay.
+    If ``tau`` moves, the user's scales of all factors move, too, and known scales move in units of the errors' scale.
+    Then the laws of the other factors' effects change and are included; otherwise they are left out.
     """
     factor, common = turn.factor, turn.common
     value = log_prior_of_common(turn.prior, common, state)
@@ -181,7 +183,7 @@ def closed_prior(turn, state):
 
 @helper
 def precision(factor, common, state, root, Q):
-    """``Sigma^-1`` at a state, in units of the errors' scale; returns ``log det Sigma``, up to a known constant."""
+    """Fill ``Sigma^-1`` in units of the errors' scale. Return ``log det Sigma`` up to a known constant."""
     if factor.known:
         tau, known = tau_of(state, common), factor.precision
         for a in range(factor.n_effects):
@@ -193,10 +195,10 @@ def precision(factor, common, state, root, Q):
 
 @helper
 def draw_weights(rng, factor, common, state, weights):
-    """``w_g ~ Gamma((df + q) / 2, rate (df + v_g'Q v_g) / 2)`` given effects and scales; 1 where effects are normal.
+    """Draw ``w_g ~ Gamma((df + q) / 2, rate (df + v_g'Q v_g) / 2)`` given effects and scales; 1 for normal effects.
 
-    A Student-t law is ``v_g ~ N(0, Sigma / w_g)`` with ``w_g ~ Gamma(df / 2, rate df / 2)``. Weights are drawn anew
-    before they are used, and are no part of the state.
+    A Student-t law is ``v_g ~ N(0, Sigma / w_g)`` with ``w_g ~ Gamma(df / 2, rate df / 2)``. Weights are drawn again
+    before every use and are no part of the state.
     """
     if not factor.df > 0.0:
         for g in range(factor.groups):
@@ -212,7 +214,7 @@ def draw_weights(rng, factor, common, state, weights):
 
 @helper
 def length_of(metric, b, other, sign):
-    """``|metric (b + sign other)|``."""
+    """Return ``|metric (b + sign other)|``."""
     total = 0.0
     for i in range(b.size):
         value = 0.0
@@ -224,5 +226,8 @@ def length_of(metric, b, other, sign):
 
 @helper(inline=True)
 def rows_of(factor, here, there):
-    """The factor's rows, cell by cell, and their laws; ``here`` and ``there`` are the cells' ``c`` at both ends."""
+    """Return the factor's rows, cell by cell, with their bounds.
+
+    ``here`` and ``there`` are ``c`` of the cells at both ends.
+    """
     return GroupRows(factor.row_start, factor.places, factor.bound_total, here, there)

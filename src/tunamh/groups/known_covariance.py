@@ -19,7 +19,9 @@ _SYMMETRIC = 1e-8
 
 
 class Related(NamedTuple):
-    """All levels of a matrix in its order, those without rows as well; every row's; and what relates them."""
+    """All levels of a matrix in its order, also those without rows; the code of every row; and the relation of the
+    levels.
+    """
 
     codes: np.ndarray
     levels: list[str]
@@ -27,7 +29,7 @@ class Related(NamedTuple):
 
 
 def related_levels(covariance: Any, precision: Any, name: str, codes: np.ndarray, levels: list[str]) -> Related:
-    """Of the levels of a matrix, one of the two, in the place of those that occur."""
+    """Return the levels of a covariance or precision matrix, which replace the levels that occur in the rows."""
     word = "precision" if covariance is None else "covariance"
     if covariance is not None and precision is not None:
         raise ValueError(f"{name} has both a covariance and a precision among levels: give one of them.")

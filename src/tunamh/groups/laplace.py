@@ -17,7 +17,7 @@ from .parameters import GroupedParameters
 
 
 class SharedParameters:
-    """A model with groups without its effects, as `tunamh.laplace.gaussian` sees a target."""
+    """A model with groups without its effects, in the form that `tunamh.laplace.gaussian` reads."""
 
     walks_linearly = False
 
@@ -31,7 +31,7 @@ class SharedParameters:
 
     @property
     def places(self) -> int:
-        """How many numbers a state of the model begins with that are these parameters."""
+        """Return how many numbers at the beginning of a state are these parameters."""
         model = self.model
         return int(model.p + (model.m if len(model.groupings) == 1 else 0))
 
@@ -56,7 +56,7 @@ class _OfCommon:
 
 
 def law_of_shared(model: Any) -> LaplaceGaussian:
-    """In the coordinates in which chains walk."""
+    """Return the Laplace law of the shared parameters in the coordinates of chains."""
     centre = model.centre
     if len(model.groupings) == 1:
         scales = centre.scales[0][: model.groupings[0].scales]

@@ -32,7 +32,7 @@ COMMON = Layout(
     n_scales=WHOLE,  # coordinates of the covariances, of all factors
     all_groups=WHOLE,  # of all factors
     most_effects=WHOLE,  # that a group of any factor has
-    tau_at=WHOLE,  # where one over the residuals' scale is walked, -1 where it is known
+    tau_at=WHOLE,  # the position of 1 / scale of the errors, -1 if it is known
     shared_at=WHOLE,  # common parameters from here on are numbers that all rows share: a log dispersion, a logit
     share_at=WHOLE,  # which of these is the logit of a share of all rows, -1 where none is
     prior_scales=WHOLE,  # unknown scales of the common parameters' prior; mostly none (`.prior_scales`)
@@ -44,7 +44,7 @@ COMMON = Layout(
     centre=("p",),
     gradient=("p",),
     hessian=("p", "p"),
-    prior_offset=("p",),  # b0 of coefficients that are walked as ``(b - b0) tau``, else 0
+    prior_offset=("p",),  # b0 of coefficients whose coordinate is ``(b - b0) tau``, else 0
     prior_mixture=("mixture_size",),  # which parameter has which scale, and the scales' laws: a record of `SUMMED`
     prior_wide=("prior_scales",),  # logarithms of the squares at which the factors' laws are made
     prior_tables=("tables_size",),  # what scales are proposed from: a record of `TABLES`
@@ -167,7 +167,7 @@ scale_table_at, summary_at = SCALE_TABLE.reader(), SUMMARY.reader()
 
 
 def pack(factors: list[np.ndarray], **common: object) -> np.ndarray:
-    """The record of `COMMON` with these fields, and behind it those of the factors."""
+    """Return one vector: the record of `COMMON` with these fields, then the records of the factors."""
     own = COMMON.pack(order=2.0, factors=len(factors), factor_start=np.zeros(len(factors)), **common)
     starts = len(own) + np.concatenate([[0], np.cumsum([len(one) for one in factors])])
     COMMON.views(own).factor_start[:] = starts[:-1]

@@ -37,7 +37,7 @@ from .scale_table import WIDE
 from .sums import DataSums, Point
 from .sweep import EFFECTS_ALONE, Sweep
 
-_LEAST_GROUPS = 100  # of a factor, below which its scales may be known badly
+_LEAST_GROUPS = 100  # of a factor, below which its scales may be uncertain
 _MOST_STEPS, _FIRST_SWEEPS, _SWEEPS = 6, 8, 3
 _GRADIENTS, _LAST_GRADIENTS = 4, 12  # at states that are averaged over, on the way and at its end
 _HESSIANS = 1  # a sum over all groups, so that one state says it well
@@ -45,21 +45,22 @@ _CLOSE = 0.5  # of a step, in standard deviations: about the noise of so few gra
 _LONGEST = 0.5  # of a step in log scales
 _MODE_STEPS = 3  # of the effects, which are near their modes
 _TRIALS, _TRIALS_OF_FEW = 40, 200  # sweeps that compare two laws; where few of the moves draw from them
-_WIDER = 1.3  # standard deviation of scales that are known badly: the tails of their laws are long
+_WIDER = 1.3  # standard deviation of uncertain scales: the tails of their laws are long
 _MOST_TOLD = 0.5  # share of the precision that eps may take away
 
 
 class Packed(NamedTuple):
-    """What a sweep reads: packed rows, and the numbers that rows share."""
+    """What a sweep reads: packed rows, and the numbers that all rows share."""
 
     rows: HeldRows
     numbers: np.ndarray
 
 
 class LearnedLaw(NamedTuple):
-    """The centre and, of every factor, root of the covariance and standardised mean without J0.
+    """A law that was learned: the centre and, for every factor, a root of the covariance and the standardised mean.
 
-    ``at`` is the mode of the marginal law; ``packed`` are rows and numbers of the model that has tried it.
+    The mean does not contain the part ``J0``. ``at`` is the mode of the marginal law. ``packed`` are the rows and
+    numbers of the model with which the law was tried.
     """
 
     centre: Centre
@@ -70,7 +71,7 @@ class LearnedLaw(NamedTuple):
 
 
 def learned_law(model: Any) -> LearnedLaw | None:
-    """None where the Laplace law of the model will do, or nothing better was found."""
+    """Return a law learned from the groups, or None if the Laplace law is good enough or nothing better was found."""
     if not _may_learn(model):
         return None
     announce("estimating the proposals of common parameters")
@@ -120,7 +121,7 @@ def _tabled(model: Any) -> bool:
 
 
 class At(NamedTuple):
-    """A point of common parameters, as walked, and of every factor's scales."""
+    """A point: common parameters in the coordinates of a chain, and the scales of every factor."""
 
     common: np.ndarray
     scales: list[np.ndarray]
@@ -130,7 +131,7 @@ class At(NamedTuple):
 
 
 class Groups:
-    """The groups of a model at fixed common parameters and scales, their effects moved by (B)."""
+    """The groups of a model at fixed common parameters and scales. Their effects are moved by kernel (B)."""
 
     def __init__(self, model: Any, at: At | None = None):
         self.model = model
@@ -149,7 +150,7 @@ class Groups:
 
     @property
     def effects(self) -> list[np.ndarray]:
-        """Of every factor, (G, q)."""
+        """Return the effects of every factor, arrays (G, q)."""
         shapes = [(one.groups, one.q) for one in self.model.groupings]
         ends = np.cumsum([g * q for g, q in shapes])
         return [part.reshape(shape) for part, shape in zip(np.split(self._effects, ends[:-1]), shapes, strict=True)]
@@ -160,7 +161,10 @@ class Groups:
         self._effects = state.here[self.model.p + self.model.m :].copy()
 
     def step(self, steps: list[np.ndarray]) -> bool:
-        """Take every factor's step of ``(b, lambda)``, of ``b`` their mean; whether the priors allow it."""
+        """Take every factor's step of ``(b, lambda)``, with the mean of their steps of ``b``.
+
+        Return True if the priors allow it.
+        """
         p = self.model.p
         longest = max(np.abs(one[p:]).max(initial=0.0) for one in steps)
         size = min(1.0, _LONGEST / max(longest, 1e-300))
@@ -172,7 +176,7 @@ class Groups:
 
 
 class FactorOfGroups:
-    """One factor in the coordinates ``(b, lambda, eps)``, the others' effects held: gradients of the energy there."""
+    """Gradients of the energy for one factor in ``(b, lambda, eps)``, with fixed effects of other factors."""
 
     def __init__(self, model: Any, f: int):
         self.model, self.f, self.one, self.priors = model, f, model.groupings[f], model.scale_priors
@@ -185,7 +189,7 @@ class FactorOfGroups:
         return self.one.free[:, None]
 
     def kappa(self, effects: list[np.ndarray]) -> np.ndarray:
-        """Slopes of the groups' quadratics at ``b = 0``, other factors having these effects."""
+        """Return the slopes of the groups' quadratic functions at ``b = 0``, given these effects of other factors."""
         found, centre = self.of.gradient.copy(), self.model.centre
         for (a, b), share in centre.shares.items():
             if self.f in (a, b):
@@ -194,7 +198,7 @@ class FactorOfGroups:
         return found
 
     def slope(self, effects: list[np.ndarray]) -> np.ndarray:
-        """Of the quadratic in ``b``, at ``b = 0``."""
+        """Return the slope of the quadratic function in ``b`` at ``b = 0``."""
         sums, modes = self.model.centre.sums, self.model.centre.at.effects
         found = sums.gradient.copy()
         for k, of in enumerate(sums.factors):
@@ -203,14 +207,14 @@ class FactorOfGroups:
         return found
 
     def placed(self, at: At, kappa: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``P`` and the mean of the effects of all groups."""
+        """Return ``P`` and the mean of the effects of all groups."""
         P = self.convex + precision_at(self.one, at.scales[self.f])[0]
         b = at.common - self.model.centre.at.common
         right = np.einsum("gab,gb->ga", self.convex, self.factor.mode) - kappa - self.of.cross @ b
         return P, solved(P, right[:, :, None])[:, :, 0]
 
     def standardised(self, at: At, effects: list[np.ndarray]) -> np.ndarray:
-        """``eps``."""
+        """Return the standardised effects ``eps``."""
         P, mean = self.placed(at, self.kappa(effects))
         return np.einsum("gba,gb->ga", roots(P), effects[self.f] - mean)
 
@@ -244,7 +248,7 @@ class FactorOfGroups:
         return self.priors.common_expansion(common, self.model.centre.sums.hessian)
 
     def gradient(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> np.ndarray:
-        """Of ``E(theta, eps)`` in this factor's ``theta``."""
+        """Return the gradient of ``E(theta, eps)`` in this factor's ``theta``."""
         f, kappa = self.f, self.kappa(effects)
         point = self._point(at, effects, kappa, eps)
         common, by_effects = self.model.grouped.slopes(point)
@@ -275,7 +279,9 @@ class FactorOfGroups:
         return (sum(sides[: len(at.scales)]) - sum(sides[len(at.scales) :])) / (2 * small)
 
     def hessian(self, at: At, effects: list[np.ndarray], eps: np.ndarray) -> np.ndarray:
-        """Of ``E(theta, eps)`` in this factor's ``theta``; by differences where lambda takes part."""
+        """Return the Hessian of ``E(theta, eps)`` in this factor's ``theta``; parts with lambda are computed by
+        differences.
+        """
         sums = self.model.grouped.sums(self._point(at, effects, self.kappa(effects), eps))
         p, m, of, along = self.model.p, len(at.scales[self.f]), sums.factors[self.f], self._along(at)
         found = np.zeros((p + m, p + m))
@@ -290,7 +296,9 @@ class FactorOfGroups:
         return 0.5 * (found + found.T)
 
     def followed(self, effects: list[np.ndarray]) -> np.ndarray:
-        """``J0``, as `tunamh.groups.shift.fill_learned_shift` has it in a sweep; nothing without other factors."""
+        """Return ``J0``, which `tunamh.groups.shift.fill_learned_shift` computes in a sweep; zeros if there is one
+        factor.
+        """
         if len(effects) == 1:
             return np.zeros(len(self.factor.prior_gradient))
         centre, factor, kappa = self.model.centre, self.factor, self.kappa(effects)
@@ -313,7 +321,7 @@ class FactorOfGroups:
 
 
 class Seen(NamedTuple):
-    """Of one factor, at some states: gradients, what a sweep follows other factors by, and the mean Hessian."""
+    """Results for one factor at some states: gradients, how the law follows other factors, and the mean Hessian."""
 
     gradients: np.ndarray
     followed: np.ndarray
@@ -325,12 +333,14 @@ class Seen(NamedTuple):
 
     @property
     def length(self) -> float:
-        """Of Newton's step, in standard deviations."""
+        """Return the length of the Newton step in standard deviations."""
         return float(np.sqrt(self.step @ self.A @ self.step / len(self.step)))
 
     @property
     def root(self) -> np.ndarray:
-        """Of ``(A - Cov)^-1``, coordinate by coordinate of the root of ``A^-1``, as states are few."""
+        """Return a root of ``(A - Cov)^-1``, computed for each coordinate of the root of ``A^-1``, because there are
+        few states.
+        """
         L = np.linalg.cholesky(np.linalg.inv(self.A))
         beside = (self.gradients - self.followed) @ L
         told = np.minimum(np.var(beside, axis=0, ddof=1), _MOST_TOLD)
@@ -396,7 +406,7 @@ def _law(groups: Groups, seen: list[Seen]) -> LearnedLaw:
 
 
 def _widened(root: np.ndarray, p: int) -> np.ndarray:
-    """With room for the long tails of scales that are known badly."""
+    """Return the root with larger entries for uncertain scales, whose laws have long tails."""
     found = root.copy()
     found[p:][np.linalg.norm(root[p:], axis=1) > WIDE] *= _WIDER
     return found
@@ -427,7 +437,7 @@ def _centre_at(groups: Groups) -> Centre:
 def _tried(model: Any, law: LearnedLaw, state: np.ndarray, tabled: bool) -> float:
     """How well sweeps of a model do, from a state with fixed random numbers: better ones have a larger number.
 
-    It is the acceptance of the proposals of (A) by a Gaussian law, or `_jump` where a scale is known badly. Laplace's
+    It is the acceptance of the proposals of (A) by a Gaussian law, or `_jump` if a scale is uncertain. Laplace's
     law follows ``eps`` there: it proposes what is near, and its acceptance says little.
     """
     sweeps = _TRIALS_OF_FEW if tabled else _TRIALS

@@ -1,6 +1,6 @@
-"""Thin and pure levels of a regression's columns, as groups (spec 5s).
+"""Levels with few rows (thin) or with one class (pure), sampled as groups (spec 5s).
 
-A column of zeros and ones whose rows are few, or all of one class, has a coefficient that is known badly and is far
+A column of zeros and ones whose rows are few, or all of one class, has an uncertain coefficient, which is far
 from normal. In a joint Laplace step every row of the level must be bounded over ten units of its predictor. Taken as a
 group with a known prior, the level's own displacement counts exactly, and the other columns by fewer directions; it is
 decided on its own rows. Levels that no row shares make one factor; its reference is a group without effects.
@@ -31,7 +31,10 @@ _NO_PRIOR = 1e-12  # precision, in the place of a flat prior's zero
 
 
 class Costly(NamedTuple):
-    """Thin levels by their share of the bounds' sum, the most costly first, and all columns of zeros and ones."""
+    """Levels with few rows, which cost most, and all columns of zeros and ones.
+
+    ``shares`` are the shares of these levels in the sum of all bounds, the largest share first.
+    """
 
     columns: np.ndarray
     shares: np.ndarray
@@ -68,7 +71,7 @@ def _binary(target: GLM, columns: np.ndarray) -> np.ndarray:
 
 
 def costly_levels(target: Any, expanded: TaylorTarget) -> Costly:
-    """Levels with wide coefficients, by their share of ``C``."""
+    """Return the levels whose coefficients are uncertain, with their shares of ``C``."""
     width = np.linalg.norm(expanded.metric.factor, axis=1)
     binary = _perhaps_binary(target)
     if (width[binary] > _THIN).any():
@@ -129,7 +132,7 @@ def _grouping(target: GLM, members: list[int], laws: Laws, name: str) -> Groupin
 
 
 class LeveledRegression(ResultsOfRegression, MixedModel):
-    """A regression with some of its columns of levels taken as groups; results are the regression's own."""
+    """A regression in which some columns of levels are sampled as groups. The results are those of the regression."""
 
     def __init__(self, target: GLM, factors: list[list[int]]):
         prior = target._prior
@@ -167,7 +170,7 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
         return self.to_user(points)
 
     def state_at(self, theta: np.ndarray) -> np.ndarray:
-        """Of the regression's parameters, or the state itself."""
+        """Return the state for a point of the regression's parameters. A state is returned as it is."""
         if theta.size != self.regression.dim:
             return theta.copy()
         parts = [theta[self.kept]]
@@ -176,19 +179,25 @@ class LeveledRegression(ResultsOfRegression, MixedModel):
         return np.concatenate(parts)
 
     def laplace_gaussian(self) -> tuple[LaplaceGaussian | None, Any]:
-        """The regression's own."""
+        """Return the Laplace approximation of the regression."""
         return gaussian_at_mode(self.regression.modes), self.regression
 
 
 def may_have_groups(target: Any) -> bool:
-    """Whether columns can be taken apart: one predictor of rows as given, no unknown beside it, independent priors."""
+    """Return True if columns can be sampled as groups.
+
+    This needs rows in memory with one predictor, no unknown parameters beside the coefficients, and independent priors.
+    """
     plain = offers(target, Separable) and plain_rows_in_memory(target)
     as_given = plain and isinstance(target.observations, InMemory)  # else responses are turned, block by block
     return as_given and isinstance(target._prior, ReadyIndependent)
 
 
 def as_groups(target: Any, costly: Costly) -> LeveledRegression | None:
-    """The regression with its costly levels as groups; None where there are none, or its prior does not allow that."""
+    """Return the regression with its costly levels as groups.
+
+    The result is None if there are no such levels, or if their priors do not allow this.
+    """
     laws = target._prior.laws
     simple = (laws.kind <= NORMAL) & ((laws.mean == 0) | (laws.kind == FLAT))
     columns, others = costly.columns[simple[costly.columns]], costly.binary[simple[costly.binary]]

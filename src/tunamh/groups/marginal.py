@@ -18,10 +18,11 @@ def _log_determinants(P: np.ndarray) -> np.ndarray:
 
 
 class Marginal:
-    """``E(b, lambda)`` of one factor, its effects integrated out of the quadratic, the others at the centre.
+    """The energy ``E(b, lambda)`` of one factor; its effects are integrated out, and other factors are at the centre.
 
-    Where rows are not convex, their own quadratic may fall for ever at wide scales. Then that of their convex parts is
-    taken, with the same gradient: it says where proposals go, not what is decided about.
+    The rows are replaced by their quadratic function. If rows are not convex, this function may fall without end at
+    large scales. Then the convex parts of the rows are used, with the same gradient. This is allowed, because it
+    changes only the proposals, not the decisions.
     """
 
     def __init__(self, rows: GroupedRows, f: int, at: Point, sums: DataSums, priors: ScalePriors):
@@ -58,11 +59,13 @@ class Marginal:
         return inverses(self.convex.curvature, Q), Q, logdet
 
     def settled(self, scales: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """`solve` with the scales' prior, priors being expanded where the solution lies, and not at the centre.
+        """Return what `solve` returns, with the scales' prior.
 
-        Beside an unknown scale of the errors, ``-n log tau`` is part of the common parameters' prior, and ``tau`` is in
-        that of the scales. Far from the centre, where effects take all of the errors or none, quadratics there are of
-        no use.
+        Priors are expanded at the solution and not at the centre.
+
+        If the scale of the errors is unknown, ``-n log tau`` is part of the common parameters' prior, and ``tau`` is in
+        the prior of the scales. Far from the centre, for example if effects explain all or none of the errors, an
+        expansion at the centre would be useless.
         """
         kept = self.slope, self.common_hessian
         rows = kept[0] - self.prior_gradient, kept[1] - self.prior_hessian
@@ -107,7 +110,7 @@ class Marginal:
         return b
 
     def solve(self, scales: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """At the best ``b``: the energy without the scales' prior, ``b``, and the Hessian in ``b``."""
+        """Return the energy at the best ``b`` without the scales' prior, this ``b``, and the Hessian in ``b``."""
         P, Q, logdet = self.inverse(scales)
         H = self.convex.curvature
         middle = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", H, self.v) - self.of.gradient)
@@ -129,7 +132,7 @@ class Marginal:
         return energy
 
     def at_centre(self, scales: np.ndarray) -> tuple[float, np.ndarray]:
-        """At ``b = 0``, with the prior of the scales: the energy, and its gradient in ``b`` (`.shift`)."""
+        """Return the energy at ``b = 0`` with the prior of the scales, and its gradient in ``b`` (see `.shift`)."""
         P, Q, logdet = self.inverse(scales)
         u = np.einsum("gab,gb->ga", P, np.einsum("gab,gb->ga", self.convex.curvature, self.v) - self.of.gradient)
         gradient = self.slope + np.einsum("gaj,ga->j", self.of.cross, u - self.v)
@@ -142,7 +145,7 @@ class Marginal:
         return energy + self.priors.energy(self.f, scales, common), gradient
 
     def energy(self, scales: np.ndarray) -> float:
-        """With the scales' prior; infinite where a search has gone so far that rounding leaves no law."""
+        """Return the energy with the scales' prior. It is infinite where rounding errors destroy the law."""
         if not np.abs(scales).max(initial=0.0) < 30.0:
             return np.inf
         try:

@@ -27,11 +27,11 @@ _ROWS_PER_CELL = 0.15  # that may be read beside: it costs little, as every cell
 _SCALES, _NEARBY = 0.03, 0.1  # shares of (A): walks of the scales alone, and of all
 _BY_TABLE = 0.5  # share of draws from the table of a scale's law, where there is one
 _WIDE_LEARNED = 0.4  # standard deviation of a scale above which a law that was learned knows it badly, too
-_GIVEN_SCALES = 0.3  # share of common parameters given scales that are known badly, where there is no table
+_GIVEN_SCALES = 0.3  # share of common parameters given uncertain scales, if there is no table
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
 _UNIFORM, _UP_TO = 0.25, 2.0  # share of uniform scales of several effects; up to how many deviations above the centre
-_SHARED_ALONE = 0.3  # share of walks of one number that all rows share, where there is one that is known badly
-_IN_SHARES = 0.7  # share of proposals in the coordinate of a share, where its logit is known badly
+_SHARED_ALONE = 0.3  # share of walks of one number that all rows share, if one of them is uncertain
+_IN_SHARES = 0.7  # share of proposals in the coordinate of a share, if its logit is uncertain
 _TIMES = 4  # moves of (A) in a sweep there
 _UNSURE, _ERRORS_ALONE = 0.3, 0.25  # share of the errors' scale that its law is wide, and of dilations of it there
 _THIN, _MANY, _IN_CACHE = 30.0, 1000, 3000  # rows of a group, on average; groups of a factor
@@ -86,18 +86,22 @@ def _walk_shared(rng, factor, common, there):
 
 @helper
 def errors_are_unsure(common, factor):
-    """Whether the errors' scale is known badly: its tails are then far longer than those of a Gaussian law of tau."""
+    """Return True if the errors' scale is uncertain.
+
+    Then its tails are much longer than those of a normal law of tau.
+    """
     return common.tau_at >= 0 and _width(factor, common.tau_at) > _UNSURE * common.centre[common.tau_at]
 
 
 @helper
 def times_common(factor, common):
-    """How often (A) is made in a sweep: more than once where a number that all rows share, or tau, is known badly.
+    """Return how often kernel (A) is applied in a sweep.
 
-    Such data are few, and the Gaussian law is far off (a share of zeros near zero, cutpoints of 72 rows). Also more
-    than once for many thin groups beside other factors: the preparation of a factor's turn costs as much as (A) there.
-    And for thin groups of one factor whose numbers stay in a core's cache: (A) costs a third of a sweep there, and
-    effects mix faster than what they have in common.
+    It is more than once in three cases. First, if a number that all rows share, or tau, is uncertain: then there are
+    few data, and the Gaussian law is a poor approximation (a share of zeros near zero, cutpoints of 72 rows). Second,
+    for many thin groups beside other factors, because the preparation of a factor's turn costs as much as (A). Third,
+    for thin groups of one factor whose numbers fit into the cache of a core: (A) costs a third of a sweep, and effects
+    mix faster than the parameters that they share.
     """
     if errors_are_unsure(common, factor):
         return _TIMES
@@ -223,7 +227,7 @@ def _add_given_scales(turn, Q, gradient, S):
 def _propose_given_scales(rng, turn, Q):
     """Common parameters by their Gaussian law at these scales, which stay: ``E`` is quadratic in ``b`` given lambda.
 
-    Where scales are known badly, the law about the mode is too narrow for an intercept at larger ones. Returns the log
+    If scales are uncertain, the law about the mode is too narrow for an intercept at larger ones. Returns the log
     ratio of proposing back and forth; nothing moves where the Hessian is not positive definite.
     """
     factor, centre, state, there = turn.factor, turn.common.centre, turn.state, turn.there
@@ -259,7 +263,10 @@ def _propose_given_scales(rng, turn, Q):
 
 @helper
 def rows_beside(totals, distances):
-    """How many more rows than need be are drawn: few bring little noise. Symmetric, as the distances are."""
+    """Return the factor by which more rows are drawn than necessary. If few rows are drawn, more rows reduce the noise.
+
+    The factor is symmetric in both ends of the move, because the distances are.
+    """
     move_bound = 0.0
     for g in range(distances.size):
         if distances[g] < np.inf:
@@ -320,9 +327,9 @@ def _propose(rng, turn, eps, Q):
 
 @helper
 def propose_kinds(rng, turn, eps, Q):
-    """By `_propose`, in the coordinate of a share or in that of its logit: a choice that knows nothing of the state.
+    """Propose by `_propose`, in the coordinate of a share or of its logit. The choice does not depend on the state.
 
-    What is no number in ``there`` is a rejection.
+    If a number in ``there`` is NaN, the proposal is rejected.
     """
     factor, common, state, there = turn.factor, turn.common, turn.state, turn.there
     at = common.share_at
@@ -346,15 +353,17 @@ def propose_kinds(rng, turn, eps, Q):
 
 @part(ProposeCommon)
 def propose_common(rng, address, eps, Q):
-    """By `propose_kinds`."""
+    """Propose common parameters and scales by `propose_kinds`."""
     return propose_kinds(rng, turn_at(address), eps, Q)
 
 
 @part(MoveRows)
 def move_common(rng, address):
-    """(A). ``given`` of the turn becomes that at ``b``.
+    """Kernel (A) of a sweep: update common parameters and scales together, given standardised effects (spec 5q).
 
-    What is no number at the state is a fault; what becomes none at the proposal has overflowed, and is rejected.
+    Afterwards ``given`` of the turn contains the slopes and the leans at the new ``b``.
+
+    NaN at the state is a fault. NaN at the proposal comes from an overflow, and the proposal is rejected.
     """
     turn = turn_at(address)
     factor, common, state, there, given = turn.factor, turn.common, turn.state, turn.there, turn.given

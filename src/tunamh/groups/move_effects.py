@@ -101,9 +101,12 @@ def _decide(rng, turn, of_groups):
 
 @part(MoveRows)
 def move_effects(rng, address):
-    """(B). ``given`` of the turn is that at ``b``.
+    """Kernel (B) of a sweep: update the effects of every group, given everything else (spec 5q).
 
-    Rounds: all groups in the first, in further ones those that are skewed. The rows of all groups are read together.
+    ``given`` of the turn contains the slopes and the leans at the present ``b``.
+
+    It works in rounds: the first round moves all groups, further rounds move those with a skewed law. The rows of all
+    groups are read together.
     """
     turn = turn_at(address)
     factor, common, state, there, given = turn.factor, turn.common, turn.state, turn.there, turn.given

@@ -139,5 +139,5 @@ def _jointly(rng, place, model, stream, own, work, statistics):
 
 
 def ready_jointly(numbers: np.ndarray, prior: Any) -> ReadyKernel:
-    """The kernel with these numbers of `.joint_law`, beside this prior of the common parameters."""
+    """Return the kernel with the numbers of `.joint_law` and with this prior of the common parameters."""
     return ReadyKernel(_jointly, _STATISTICS, hyper=numbers, log_prior=(prior.log_prior, prior.hyper))

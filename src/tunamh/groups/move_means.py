@@ -99,7 +99,7 @@ def _move_against_common(rng, turn, Q):
 
 @part(MoveScales)
 def move_means(rng, address):
-    """(D)."""
+    """Kernel (D) of a sweep: shift the means of groups against common parameters. No row is read."""
     turn = turn_at(address)
     factor = turn.factor
     q = factor.n_effects

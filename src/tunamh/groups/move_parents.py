@@ -127,7 +127,7 @@ def _move_against_parents(rng, turn, k):
 
 @part(MoveScales)
 def move_parents(rng, address):
-    """(D) against every factor whose groups hold those of the turn's factor."""
+    """Kernel (D) for nested groups: shift means against those of every factor whose groups contain them."""
     turn = turn_at(address)
     for k in range(turn.factor.n_parents):
         _move_against_parents(rng, turn, k)

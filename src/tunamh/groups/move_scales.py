@@ -32,7 +32,7 @@ def _log_scales_given_effects(factor, state, squares, tau, root, Q):
 
 @part(MoveScales)
 def move_scales(rng, address):
-    """(C): every coordinate of ``lambda`` by a slice sampler (Neal 2003, stepping out)."""
+    """Kernel (C): update every coordinate of ``lambda`` by a slice sampler (Neal 2003, stepping out)."""
     turn = turn_at(address)
     factor, state = turn.factor, turn.state
     q = factor.n_effects

@@ -21,9 +21,10 @@ _SHORTEST, _LONGEST = -3.5, 1.0  # logarithms of the share of eps that is new; b
 
 @part(MoveRows)
 def move_together(rng, address):
-    """``eps' = rho eps + sqrt(1 - rho^2) xi`` with a length that knows nothing of the state; one decision on all rows.
+    """Move the effects of related levels together: ``eps' = rho eps + sqrt(1 - rho^2) xi``, decided on all rows.
 
-    ``eps`` is standard normal under the quadratic, so that the proposal's ratio is that of its densities.
+    The length of the step does not depend on the state. ``eps`` is standard normal under the quadratic function, so the
+    proposal ratio is the ratio of standard normal densities.
     """
     turn = turn_at(address)
     factor, common, state, there, given = turn.factor, turn.common, turn.state, turn.there, turn.given

@@ -21,7 +21,7 @@ from .layout import RADII, RUNGS
 
 @helper(fastmath=REASSOCIATE)
 def stand_single(factor, Q, k, state, eps):
-    """Fill ``eps``; returns what is known in closed form of all groups."""
+    """Fill the standardised effects ``eps``. Return the part of the energy of all groups that is in closed form."""
     H, true, mode = flat(factor.convex), flat(factor.curvature), flat(factor.mode)
     free, effects = factor.free, effects_of(factor, state)
     energy = 0.0
@@ -35,7 +35,10 @@ def stand_single(factor, Q, k, state, eps):
 
 @helper(fastmath=REASSOCIATE)
 def follow_single(factor, Q, k, eps, there):
-    """Fill the effects at ``there`` from ``eps``; returns what is known in closed form of all groups."""
+    """Fill the effects at ``there`` from ``eps``.
+
+    Return the part of the energy of all groups that is in closed form.
+    """
     H, true, mode = flat(factor.convex), flat(factor.curvature), flat(factor.mode)
     free, effects = factor.free, effects_of(factor, there)
     energy = 0.0
@@ -50,7 +53,7 @@ def follow_single(factor, Q, k, eps, there):
 
 @helper
 def leans_single(factor, turned, leans):
-    """``lean b``, ``turned`` being ``h b``."""
+    """Compute ``lean b``; ``turned`` is ``h b``."""
     regression = flat(factor.regress_x_on_z)
     for g in range(factor.groups):
         leans[g] = regression[g] * turned[g]
@@ -58,7 +61,7 @@ def leans_single(factor, turned, leans):
 
 @helper
 def centred_single(factor, lean, state, c):
-    """``c = lean b + v - v^`` of all groups."""
+    """Compute ``c = lean b + v - v^`` of all groups."""
     mode, effects = flat(factor.mode), effects_of(factor, state)
     for g in range(factor.groups):
         c[g] = lean[g] + effects[g] - mode[g]
@@ -66,7 +69,7 @@ def centred_single(factor, lean, state, c):
 
 @helper
 def cubics_single(factor, turn, c, state, out):
-    """``sum f''' z^2 c^2 (3 t - 2 z c) / 6`` over the rows of every group, ``turn`` being ``t3 b``."""
+    """Compute ``sum f''' z^2 c^2 (3 t - 2 z c) / 6`` over the rows of every group; ``turn`` is ``t3 b``."""
     mode, third, cubic = flat(factor.mode), flat(factor.thirds), factor.cubic
     effects = effects_of(factor, state)
     for g in range(factor.groups):
@@ -76,10 +79,13 @@ def cubics_single(factor, turn, c, state, out):
 
 @helper
 def distances_single(factor, here, there, lengths, away, distances):
-    """``M`` of every cell, whose group is displaced by ``here`` and ``there``; see `.conditionals.fill_distances`.
+    """Compute ``M`` of every cell.
 
-    Without the cubic part of a row's energy, what is left is of the fourth order, by ``int |z|^3 dz`` from one end to
-    the other, and what the common parameters turn rows by beside their group's ``c``, ``3 z c r^2 + r^3`` (spec 5r).
+    ``here`` and ``there`` are the displacements of its group (`.conditionals.fill_distances`).
+
+    If the cubic part of a row's energy is taken out, the remainder is of the fourth order: ``int |z|^3 dz`` from one
+    end to the other, plus ``3 z c r^2 + r^3`` for the part of the displacement that the common parameters add to that
+    of the group, ``c`` (spec 5r).
     """
     group, cubic, rungs = factor.cell_group, factor.cubic, factor.rungs
     common_reach, effect_reach, radius = factor.common_reach, factor.effect_reach, factor.radius
@@ -109,7 +115,7 @@ def distances_single(factor, here, there, lengths, away, distances):
 
 @helper
 def push_single(factor, kappa, eps, along, bent):
-    """At the centre's scales: what multiplies ``h`` and ``t3`` in the gradient in ``b`` of what `.shift` adds up."""
+    """Compute, at the centre's scales, the factors of ``h`` and ``t3`` in the gradient in ``b`` (see `.shift`)."""
     Q, free = factor.centre_precision[0, 0], factor.free
     H, true, mode = flat(factor.convex), flat(factor.curvature), flat(factor.mode)
     third, fourth = flat(factor.thirds), factor.fourths
@@ -126,7 +132,9 @@ def push_single(factor, kappa, eps, along, bent):
 
 @helper(fastmath=REASSOCIATE)
 def energy_single(factor, Q, kappa, eps):
-    """At ``b = 0`` and a precision ``Q``: the closed energy of all groups, without volumes, and the polynomials'."""
+    """Return the closed energy of all groups at ``b = 0`` and a precision ``Q``, without volumes, and that of
+    polynomials.
+    """
     H, true, mode = flat(factor.convex), flat(factor.curvature), flat(factor.mode)
     third, fourth, free = flat(factor.thirds), factor.fourths, factor.free
     metric, radius = flat(factor.effect_metric), factor.polynomial_radius
@@ -144,7 +152,7 @@ def energy_single(factor, Q, kappa, eps):
 
 @helper
 def away_single(factor, Q, kappa, away):
-    """``free (P^-1 (H v^ - kappa) - v^)``, where the quadratic with a prior precision ``Q`` is lowest."""
+    """Compute ``free (P^-1 (H v^ - kappa) - v^)``: where the quadratic with the prior precision ``Q`` is lowest."""
     H, mode, free = flat(factor.convex), flat(factor.mode), factor.free
     for g in range(factor.groups):
         away[g] = free[g] * ((H[g] * mode[g] - kappa[g]) / (H[g] + Q) - mode[g])
@@ -152,7 +160,7 @@ def away_single(factor, Q, kappa, away):
 
 @helper(fastmath=REASSOCIATE)
 def lowest_single(factor, Q, kappa):
-    """The least of the groups' quadratics and of their effects' prior, of precision ``Q``."""
+    """Return the minimum of the groups' quadratics plus their effects' prior of precision ``Q``."""
     H, mode, free = flat(factor.convex), flat(factor.mode), factor.free
     energy = 0.0
     for g in range(factor.groups):
@@ -164,7 +172,9 @@ def lowest_single(factor, Q, kappa):
 
 @helper(fastmath=REASSOCIATE)
 def slopes_single(factor, moved, kappa):
-    """``kappa``, the groups' slopes, all other factors having one effect, displaced by ``moved``."""
+    """Compute ``kappa``, the slopes of the groups, given the displacement ``moved`` of other factors with one effect
+    each.
+    """
     start, partner, shared, gradient = (
         factor.partner_start,
         factor.partner,
@@ -195,7 +205,9 @@ def sum_over_groups(values):
 
 
 class Round(NamedTuple):
-    """A round of (B): which groups are moving, what decides about each, and how many rounds it takes part in."""
+    """A round of kernel (B): which groups move, the log ratio that decides about each, and in how many rounds it takes
+    part.
+    """
 
     moving: Any
     log_ratios: Any
@@ -203,7 +215,10 @@ class Round(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """What all groups share: a uniform, below a group's share of which it walks, and the length of the steps then."""
+    """What all groups share: a uniform number ``u``, and the length of steps.
+
+    A group walks if ``u`` is below its share.
+    """
 
     u: Any
     width: Any
@@ -211,9 +226,10 @@ class Walk(NamedTuple):
 
 @helper
 def propose_single(rng, turn, Q, walk, of_groups):
-    """A draw of every group that is moving, or a walk where ``u`` is below its share; see `.move_effects`.
+    """Propose an effect for every moving group: an independent draw, or a walk if ``u`` is below its share.
 
-    Proposals know the curvature ``H`` of the convex rows, the posterior that of all: ``-(true - H)(d'^2 - d^2) / 2``.
+    See `.move_effects`. Proposals use the curvature ``H`` of the convex rows, but the posterior has the curvature of
+    all rows. So the log ratio contains ``-(true - H)(d'^2 - d^2) / 2``.
     """
     factor, k, u, width = turn.factor, turn.given.slopes[0], walk.u, walk.width
     moving, log_ratios, rounds = of_groups

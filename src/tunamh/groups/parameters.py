@@ -40,7 +40,7 @@ class GroupedParameters(Target):
         return found
 
     def to_user_in_place(self, points: np.ndarray) -> np.ndarray:
-        """As `to_user`; the array ``points`` is written over."""
+        """Convert points as `to_user` does. The array ``points`` is overwritten."""
         shared, tau, at = self._shared_of_user(points)
         if shared.shape[-1] != at:
             return self.to_user(points)
@@ -129,7 +129,7 @@ class GroupedParameters(Target):
 
 
 def prior_scale_names(mixture: Mixture) -> list[str]:
-    """Of unknown scales of the common parameters' prior, as chains walk them."""
+    """Return the names of the unknown scales of the common parameters' prior, in the coordinates of chains."""
     return [
         f"log square of {name}" + ("" if label is None else f"[{label}]")
         for name, labels in mixture.variables
@@ -138,7 +138,7 @@ def prior_scale_names(mixture: Mixture) -> list[str]:
 
 
 def scale_names(one: Grouping) -> list[str]:
-    """Of the coordinates of a factor's covariance."""
+    """Return the names of the coordinates of a factor's covariance."""
     if one.known is not None:
         return []
     own = [f"{one.name}: {column}" if column else one.name for column in one.columns]

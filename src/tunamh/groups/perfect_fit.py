@@ -21,12 +21,12 @@ _NEAR, _NEARER = 1e-60, 1e-80  # errors at which the power of a prior is seen
 
 
 def refuse_perfect_fit(base: GLM, groupings: Sequence[Grouping], form: Scale | None) -> None:
-    """Raise where the density of the scale ``s`` has no integral near zero.
+    """Raise an error if the density of the scale ``s`` has no integral near zero.
 
-    If some coefficients and effects meet every response, the rows of weight ``w`` in sum give ``s^-w``. The
-    coefficients and effects about them fill a volume of ``s^r`` or more, where ``r`` is the number of rows or that of
-    coefficients and effects, whichever is less. With a prior like ``s^k`` there is no integral if ``w - r - k >= 1``.
-    Of a shape ``1 / s`` with a prior like ``s^k`` there is none if ``w - r - k >= -1``.
+    If some coefficients and effects fit every response exactly, rows with the total weight ``w`` give the factor
+    ``s^-w``. The coefficients and effects near this point fill a volume of at least ``s^r``, where ``r`` is the number
+    of rows or of coefficients and effects, whichever is smaller. With a prior like ``s^k`` there is no integral if ``w
+    - r - k >= 1``. For a shape ``1 / s`` with a prior like ``s^k`` there is none if ``w - r - k >= -1``.
     """
     if type(form) is not Scale or any(one.parameter is not None for one in groupings):
         return

@@ -37,7 +37,7 @@ _SHORTEST = 1e-60  # a radius whose cube is still a number
 
 
 class Along(NamedTuple):
-    """Weighted derivatives of some rows along the effects of one factor."""
+    """Weighted derivatives of the energies of some rows along the effects of one factor."""
 
     first: np.ndarray  # (n,): s.f'
     second: np.ndarray  # (n,): s'f''s
@@ -54,7 +54,7 @@ class Sums(NamedTuple):
 
 
 class Predictors:
-    """The K predictors of a regression's rows; arrays of them are (K, n), and columns (K, n, p)."""
+    """The K predictors of the rows of a regression. Arrays of predictors are (K, n), and columns are (K, n, p)."""
 
     def __init__(self, base: Regression, groupings: list[Grouping]):
         self.base, self.family, self.terms = base, base.family, base.terms
@@ -76,7 +76,7 @@ class Predictors:
         return np.ones(1) if self.one else _by_effects(self.base)
 
     def of(self, rows: Rows, common: np.ndarray) -> np.ndarray:
-        """Without effects."""
+        """Return the predictors of rows without group effects."""
         eta = np.array(rows.X.matvec(common))
         return eta[None, :] if self.one else eta
 
@@ -88,14 +88,14 @@ class Predictors:
         return self.terms.energies(eta[0] if self.one else eta, y)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Gradient (K, n), Hessian (K, K, n) and third derivatives (K, K, K, n)."""
+        """Return the gradient (K, n), the Hessian (K, K, n) and the third derivatives (K, K, K, n)."""
         if not self.one:
             return self.family.derivatives(eta, y)
         first, second, third = self.family.derivatives(eta[0], y)
         return first[None, :], second[None, None, :], third[None, None, None, :]
 
     def second(self, eta: np.ndarray, y: np.ndarray, f: int, k: int) -> np.ndarray:
-        """``s_f' f'' s_k``: second derivatives along the effects of two factors."""
+        """Return ``s_f' f'' s_k``: second derivatives along the effects of two factors."""
         return np.einsum("a,b,abn->n", self.directions[f], self.directions[k], self.derivatives(eta, y)[1])
 
     def _each(self, function: Callable[[np.ndarray], Any]) -> list[Any]:
@@ -107,7 +107,10 @@ class Predictors:
         return [known[s.tobytes()] for s in self.directions]
 
     def sums(self, rows: Rows, eta: np.ndarray, weight: np.ndarray, *, convex: bool = False) -> Sums:
-        """``convex``: with the positive part of every row's Hessian in the place of it."""
+        """Return the sums of some rows.
+
+        With ``convex``, the positive part of every row's Hessian replaces the Hessian.
+        """
         gradient, hessian, _ = self.derivatives(eta, rows.y)
         hessian = self._convex_part(gradient, hessian) if convex else hessian
         gradient, hessian = weight * gradient, weight * hessian
@@ -138,7 +141,10 @@ class Predictors:
         return np.eye(len(hessian))[:, :, None] * np.maximum(hessian, least)
 
     def own(self, one: Grouping) -> np.ndarray:
-        """Which common parameters are in a factor's predictor: coefficients, or those of its parameter's columns."""
+        """Return a mask of the common parameters in a factor's predictor.
+
+        They are the coefficients, or those of the columns of its parameter.
+        """
         if one.parameter is None:
             return ~self.shared
         design: Any = self.base.observations.design
@@ -150,7 +156,7 @@ class Predictors:
         return found
 
     def slopes(self, rows: Rows, eta: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """The gradient (p,) in the common parameters, and every factor's ``s.f'`` (n,), of `sums`."""
+        """Return the gradient (p,) in the common parameters, and ``s.f'`` (n,) of every factor, as in `sums`."""
         gradient = weight * self.derivatives(eta, rows.y)[0]
         common = sum(a.T @ g for a, g in zip(self.columns(rows), gradient, strict=True))
         return np.asarray(common), self._each(lambda s: s @ gradient)
@@ -158,7 +164,10 @@ class Predictors:
     def thirds(
         self, rows: Rows, eta: np.ndarray, weight: np.ndarray, f: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Along the effects of a factor: third derivatives (n), these with the common columns (n, p), fourth (n)."""
+        """Return derivatives along the effects of a factor.
+
+        They are third derivatives (n), third derivatives with the common columns (n, p), and fourth derivatives (n).
+        """
         s = self.directions[f]
         twice = np.einsum("a,b,abcn->cn", s, s, weight * self.derivatives(eta, rows.y)[2])
         move = np.zeros((len(eta), 1))
@@ -171,14 +180,15 @@ class Predictors:
     # ----------------------------------------------------------------------------------------------- bounds of rows
 
     def everywhere(self, y: np.ndarray) -> np.ndarray:
-        """Bounds of third derivatives that hold at any distance; infinite where none is known."""
+        """Return bounds of third derivatives that hold everywhere; infinite if none is known."""
         return np.asarray(self.family.suprema(y)[2]) if self.one else np.full(len(y), np.inf)
 
     def constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """``L`` with ``|f'''[d, d, e]| <= L |d|^2 |e|`` while a row's predictors are displaced by ``|d| <= radius``.
+        """Return ``L`` with ``|f'''[d, d, e]| <= L |d|^2 |e|``, valid while predictors move by at most ``|d| <=
+        radius``.
 
-        The length belongs to an inner product, so that what is said of one predictor in `bound_of_cell` holds of
-        several. Other units for numbers that all rows share were tried: rows read were more, or at best a fifth fewer.
+        The length comes from an inner product. So the argument for one predictor in `bound_of_cell` is valid for
+        several. Other units for numbers that all rows share were tried: more rows were read, or at best a fifth fewer.
         """
         if self.one:
             return second_order_constants(self.family, y, eta[0], radius)
@@ -188,14 +198,14 @@ class Predictors:
 
     @property
     def knows_third_order(self) -> bool:
-        """Whether the family has constants of the third order."""
+        """Return True if the family has constants of the third order."""
         return self.one and self.family.third_order_constants is not None
 
     def third_order(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
         return np.asarray(self.family.third_order_constants(y, eta[0], radius))
 
     def constants_of(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray, cubic: np.ndarray) -> np.ndarray:
-        """`constants`, or `third_order` of the rows whose energies are without their ``cubic`` part."""
+        """Return `constants` of the rows, or `third_order` for rows without their ``cubic`` part."""
         found = np.empty(len(y))
         for rows, constants in ((cubic, self.third_order), (~cubic, self._constants)):
             if rows.any():
@@ -206,14 +216,14 @@ class Predictors:
         return np.minimum(self.constants(y, eta, radius), self.everywhere(y))
 
     def fill_centre(self, columns: Any, eta: np.ndarray, y: np.ndarray) -> None:
-        """What packed rows hold of the centre: predictors, gradients, and the Hessians' lower triangles."""
+        """Fill the columns that describe the centre: predictors, gradients, lower triangles of Hessians."""
         gradient, hessian, _ = self.derivatives(eta, y)
         columns.eta[:], columns.gradient[:] = eta[: len(gradient)].T, gradient.T
         columns.hessian[:] = hessian[np.tril_indices(len(gradient))].T
 
 
 def positive_part(hessian: np.ndarray) -> np.ndarray:
-    """Of symmetric matrices (K, K, n): without their negative eigenvalues."""
+    """Return symmetric matrices (K, K, n) without their negative eigenvalues."""
     if len(hessian) == 1:
         return np.maximum(hessian, 0.0)
     finite = np.isfinite(hessian).all(axis=(0, 1))
@@ -235,7 +245,7 @@ def _by_effects(base: Regression) -> np.ndarray:
 
 
 def second_order_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """As `tunamh.targets.expansion.one_predictor` takes them."""
+    """Return constants of order 2 by the same rule as `tunamh.targets.expansion.one_predictor`."""
     if family.second_order_constants is not None:
         return np.asarray(family.second_order_constants(y, eta, radius))
     if family.suprema_near is not None:
@@ -247,10 +257,11 @@ def second_order_constants(family: Any, y: np.ndarray, eta: np.ndarray, radius: 
 
 
 def with_groups(base: GLM, groupings: list[Grouping], begins: int) -> tuple[Any, TransformedRows]:
-    """Rows with one more position for every column of effects, behind those of the base.
+    """Return rows with one more position for every column of effects, after those of the base.
 
-    Of a design with several predictors, the first block of columns has the coefficients, and gets the effects. Effects
-    on one predictor are a block of their own, which factors with the same codes share, and a term for every factor.
+    In a design with several predictors, the first block of columns has the coefficients, and the effects are added to
+    it. Effects in a single predictor are a block of their own. Factors with the same codes share this block, and each
+    factor has a term.
     """
     observations = base.observations
     design = observations.design

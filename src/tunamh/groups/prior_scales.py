@@ -1,8 +1,8 @@
 """Unknown scales of the common parameters' prior: its density, and their move given the parameters (spec 5q).
 
 A coefficient ``b_j`` is normal with the precision ``sum_g share_jg e^-lam_g``, of one scale mostly; the state has
-``lam_g``, the logarithm of the scale's square. Coefficients may be walked as ``(b - b0) tau``; scales are those of
-``b``.
+``lam_g``, the logarithm of the scale's square. The chain's coordinates of coefficients may be ``(b - b0) tau``; scales
+are those of ``b``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..priors.summed_precisions import draw_by_shares, log_law_of_scale, summed_
 
 @helper
 def log_density_under_scales(common, state, tau):
-    """``log N(b; mean, e^lam) + log p(lam)``, of coefficients that have a scale, up to a constant."""
+    """Return ``log N(b; mean, e^lam) + log p(lam)`` of the coefficients with an unknown scale, up to a constant."""
     own, offset, scales = summed_at(common.prior_mixture, 0), common.prior_offset, window_of_scales(common, state)
     variances, total, mixed, mean = np.exp(scales), 0.0, own.mixed, own.mean
     for j in range(common.p):
@@ -33,7 +33,7 @@ def log_density_under_scales(common, state, tau):
 
 @helper
 def draw_prior_scales(rng, common, state, tau):
-    """Given the coefficients, as `tunamh.priors.mixtures` draws them: no row is read."""
+    """Draw the unknown scales of the prior given the coefficients, as `tunamh.priors.mixtures` does. No row is read."""
     p, scales = common.p, window_of_scales(common, state)
     here = np.empty(p + common.prior_scales)
     for j in range(p):
@@ -52,12 +52,13 @@ def window_of_scales(common, state):
 
 @helper
 def fill_beside_wide(common, state, beside, pull):
-    """By how much the prior's quadratic at these scales differs from that at which the factors' laws are made.
+    """Compute how the prior's quadratic at these scales differs from the one with which the factors' laws were made.
 
-    Scales are in units of the errors', in which the posterior is the more nearly Gaussian given them: ``tau`` at the
-    centre is the unit. Of every common parameter: ``beside``, the difference of precisions in what is walked, and
-    ``pull``, minus the difference of the slopes at the centre. Where ``x = (b - offset) tau`` is walked, the quadratic
-    of ``b`` is that of ``x + lean tau``, ``lean = offset - mean``, over a variance in these units.
+    Scales are in units of the errors' scale, because given them the posterior is closer to normal in these units; the
+    unit is ``tau`` at the centre. For every common parameter, ``beside`` is the difference of the precisions in the
+    coordinates of the chain, and ``pull`` is minus the difference of the slopes at the centre. If the chain's
+    coordinate is ``x = (b - offset) tau``, the quadratic of ``b`` is that of ``x + lean tau``, ``lean = offset -
+    mean``, divided by a variance in these units.
     """
     own, tau, offset = summed_at(common.prior_mixture, 0), common.prior_tau, common.prior_offset
     variances, wide = np.exp(window_of_scales(common, state)), np.exp(common.prior_wide)
@@ -77,7 +78,7 @@ def fill_beside_wide(common, state, beside, pull):
 
 @helper
 def add_lean(common, beside, K):
-    """To the lower half of a precision of what is walked: what ``tau`` has to do with coefficients of a scale."""
+    """Add to the lower half of a precision the terms that connect ``tau`` with coefficients that have a scale."""
     own, offset, at = summed_at(common.prior_mixture, 0), common.prior_offset, common.tau_at
     if at < 0:
         return

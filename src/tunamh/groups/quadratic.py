@@ -13,10 +13,10 @@ _MOST_FALL = 4.0  # of a group's energy, by its quadratic
 
 
 def precision_at(one: Grouping, scales: np.ndarray) -> tuple[np.ndarray, float]:
-    """``Sigma^-1`` and ``log det Sigma`` of a factor, up to a constant where it is known.
+    """Return ``Sigma^-1`` and ``log det Sigma`` of a factor; the latter up to a constant if it is known.
 
-    Effects are walked in units of the errors' scale where that is unknown. Known scales move then with it: ``scales``
-    is their one coordinate, ``log tau``, and empty where nothing moves.
+    If the errors' scale is unknown, effects are in units of this scale. Then known scales move with it: ``scales`` is
+    their one coordinate, ``log tau``. Otherwise ``scales`` of known scales is empty.
     """
     if one.known is None:
         return precision_of(scales, one.q)
@@ -25,39 +25,39 @@ def precision_at(one: Grouping, scales: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def usual_precision(one: Grouping, scales: np.ndarray) -> np.ndarray:
-    """Of every group's own effects, as if its level had no relatives: `precision_at` where it has none."""
+    """Return the precision of every group's own effects, as if its level had no relatives."""
     Q, _ = precision_at(one, scales)
     return Q if one.related is None else Q / one.related.variances[:, None, None]
 
 
 def squares_of(one: Grouping, effects: np.ndarray) -> np.ndarray:
-    """``sum v v'`` over the groups that have effects, or ``v'K^-1 v`` of related levels."""
+    """Return ``sum v v'`` over the groups that have effects, or ``v'K^-1 v`` for related levels."""
     own = effects[one.free] if one.related is None else one.related.whitened(effects)
     return own.T @ own
 
 
 def slopes_of_prior(one: Grouping, effects: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """``Q v`` of every group, or ``Q K^-1 v``."""
+    """Return ``Q v`` of every group, or ``Q K^-1 v`` for related levels."""
     return (effects if one.related is None else one.related.precision @ effects) @ Q
 
 
 def basis_of(one: Grouping, convex: OfFactor) -> Basis | None:
-    """In which related levels have nothing to do with each other, given these curvatures."""
+    """Return the basis in which related levels are independent, given these curvatures; None for other levels."""
     return None if one.related is None else one.related.basis(np.maximum(convex.curvature[:, 0, 0], 0.0))
 
 
 def inverses(H: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """``(H_g + Q)^-1`` of every group."""
+    """Return ``(H_g + Q)^-1`` of every group."""
     return 1.0 / (H + Q) if H.shape[1:] == (1, 1) else np.linalg.inv(H + Q)
 
 
 def solved(P: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """``P_g^-1 right_g`` of every group, (G, q, n); one effect needs no elimination."""
+    """Return ``P_g^-1 right_g`` of every group, an array (G, q, n). For one effect this is a division."""
     return right / P if P.shape[1:] == (1, 1) else np.linalg.solve(P, right)
 
 
 def roots(P: np.ndarray) -> np.ndarray:
-    """The lower triangular ``C_g`` with ``C_g C_g' = P_g``."""
+    """Return the lower triangular ``C_g`` with ``C_g C_g' = P_g``."""
     return np.sqrt(P) if P.shape[1:] == (1, 1) else np.linalg.cholesky(P)
 
 
@@ -79,24 +79,24 @@ def _lifted(of: OfFactor) -> OfFactor:
 
 
 def convex_factors(sums: DataSums) -> list[OfFactor]:
-    """Of the rows' convex parts, lifted so that no group's quadratic falls by more than a few units."""
+    """Return the sums of the rows' convex parts, so large that no group's quadratic falls by many units."""
     return sums.factors if sums.convex is None else [_lifted(one) for one in sums.convex[1]]
 
 
 def all_convex(sums: DataSums) -> DataSums:
-    """With the gradients of all rows, and the curvatures of their convex parts."""
+    """Return the sums with the gradients of all rows and the curvatures of their convex parts."""
     assert sums.convex is not None
     return sums._replace(hessian=sums.convex[0], factors=convex_factors(sums), convex=None)
 
 
 def least(schur: np.ndarray, hessian: np.ndarray) -> float:
-    """The least eigenvalue of what is left of a Hessian, in units of its diagonal."""
+    """Return the least eigenvalue of a Schur complement, in units of the diagonal of the Hessian."""
     unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(hessian)), 1e-300))
     return float(np.linalg.eigvalsh(schur * np.outer(unit, unit))[0])
 
 
 def positive(matrix: np.ndarray) -> np.ndarray:
-    """The matrix with eigenvalues that are not positive lifted, in units of its diagonal."""
+    """Return the matrix with eigenvalues that are not positive replaced by positive ones, in units of its diagonal."""
     unit = 1 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1e-300))
     values, vectors = np.linalg.eigh(matrix * np.outer(unit, unit))
     if values[0] > 1e-10:
@@ -106,10 +106,10 @@ def positive(matrix: np.ndarray) -> np.ndarray:
 
 
 def tilts_of(one: Grouping, sums: DataSums, f: int) -> np.ndarray:
-    """``A^-1 T A^-1`` of every group, ``T = sum f'' z z'``, ``A = 2 H - T >= |T|``; zero where there are no effects.
+    """Return ``A^-1 T A^-1`` of every group with ``T = sum f'' z z'`` and ``A = 2 H - T >= |T|``; zero without effects.
 
-    ``H`` is that of the convex rows. ``tilt h`` is the regression of x on z where all rows are convex, as ``T = A``,
-    and no steeper where they are not and ``T`` may be near zero.
+    ``H`` is the curvature of the convex rows. If all rows are convex, ``T = A``, and ``tilt h`` is the regression of x
+    on z. Otherwise ``T`` may be near zero, and ``tilt h`` is not steeper than this regression.
     """
     true, convex = sums.factors[f].curvature, convex_factors(sums)[f].curvature
     size = 2.0 * convex - true

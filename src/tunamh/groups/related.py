@@ -16,7 +16,7 @@ from .kernel_common import effects_of, into_basis
 
 @helper
 def times(matrix, x, out):
-    """``matrix x``."""
+    """Compute ``matrix x``."""
     for i in range(matrix.shape[0]):
         row, total = matrix[i], 0.0
         for j in range(x.size):
@@ -26,7 +26,7 @@ def times(matrix, x, out):
 
 @helper
 def times_transposed(matrix, x, out):
-    """``matrix' x``."""
+    """Compute ``matrix' x``."""
     for j in range(out.size):
         out[j] = 0.0
     for i in range(x.size):
@@ -37,7 +37,7 @@ def times_transposed(matrix, x, out):
 
 @helper
 def stand_related(factor, Q, k, state, eps):
-    """Fill ``eps``; returns what is known in closed form of all levels."""
+    """Fill the standardised effects ``eps``. Return the part of the energy of all levels that is in closed form."""
     n = factor.groups
     w, slopes = np.empty(n), np.empty(n)
     effects = effects_of(factor, state)
@@ -53,7 +53,10 @@ def stand_related(factor, Q, k, state, eps):
 
 @helper
 def follow_related(factor, Q, k, eps, there):
-    """Fill the effects at ``there`` from ``eps``; returns what is known in closed form of all levels."""
+    """Fill the effects at ``there`` from ``eps``.
+
+    Return the part of the energy of all levels that is in closed form.
+    """
     n = factor.groups
     w, slopes = np.empty(n), np.empty(n)
     times_transposed(factor.basis, k, slopes)
@@ -104,7 +107,7 @@ def _energy_of(factor, Q, kappa, w, away):
 
 @helper
 def add_related(factor, moved, kappa, eps, gradient, of_scales):
-    """What related levels add to the slope at the centre (`.shift`)."""
+    """Add the terms of related levels to the slope at the centre (see `.shift`)."""
     n = factor.groups
     slopes, w, away, push, turned = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     times_transposed(factor.basis, kappa, slopes)
@@ -137,7 +140,9 @@ def add_related(factor, moved, kappa, eps, gradient, of_scales):
 
 @helper
 def add_given_scales(factor, kappa, Q, gradient, S):
-    """What related levels add to gradient and Hessian in ``b``, their effects integrated out at these scales."""
+    """Add the terms of related levels to gradient and Hessian in ``b``, with their effects integrated out at these
+    scales.
+    """
     n, p, cross = factor.groups, factor.p, factor.basis_cross
     slopes = np.empty(n)
     times_transposed(factor.basis, kappa, slopes)
@@ -153,11 +158,11 @@ def add_given_scales(factor, kappa, Q, gradient, S):
 
 @helper
 def draw_pulls(rng, factor, Q, state, slopes, weights):
-    """Auxiliary numbers, given which the levels are independent: their ``weights`` and slopes (spec 5q).
+    """Draw auxiliary numbers given which the levels are independent. Fill their ``weights`` and slopes (spec 5q).
 
     ``z ~ N(B v, s^2 B)`` with ``B = D - K^-1 = R R'`` makes ``v_g ~ N(z_g / D_g, s^2 / D_g)``: ``D_g`` is the weight of
-    level g, and ``-z_g / s^2`` goes to its slope. They are drawn anew before they are used, and are no part of the
-    state.
+    level g, and ``-z_g / s^2`` is added to its slope. The numbers are drawn again before every use and are no part of
+    the state.
     """
     n, root = factor.groups, factor.excess_root
     turned, z, spread = np.empty(n), np.empty(n), 1.0 / math.sqrt(Q)

@@ -20,14 +20,14 @@ _SINGULAR = 1e-10  # the least eigenvalue of a correlation matrix
 
 
 class Basis(NamedTuple):
-    """``T``, ``T^-1`` and the diagonal of ``D``."""
+    """The basis of related levels: ``T``, ``T^-1`` and the diagonal of ``D``."""
 
     out: np.ndarray
     into: np.ndarray
     curvature: np.ndarray
 
     def turned(self, of: Any) -> Any:
-        """`tunamh.groups.sums.OfFactor` with ``w_j`` in the place of ``v_g``; the curvature is ``D``."""
+        """Return a `tunamh.groups.sums.OfFactor` for ``w_j`` in place of ``v_g``. Its curvature is ``D``."""
         return of._replace(
             gradient=self.out.T @ of.gradient,
             curvature=self.curvature[:, None, None].copy(),
@@ -37,7 +37,7 @@ class Basis(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """``K``, of all levels in their order, those without rows as well."""
+    """The covariance ``K`` of all levels in their order, also of levels without rows."""
 
     covariance: np.ndarray
 
@@ -59,38 +59,41 @@ class Relation:
 
     @property
     def variances(self) -> np.ndarray:
-        """Of every level's effect, with ``s = 1``."""
+        """Return the variance of every level's effect if ``s = 1``."""
         return np.diag(self.covariance)
 
     def whitened(self, effects: np.ndarray) -> np.ndarray:
-        """``L^-1 v``, (G, 1): independent, with variance ``s^2``."""
+        """Return ``L^-1 v``, an array (G, 1): independent numbers with variance ``s^2``."""
         return self.root_inverse @ effects
 
     def basis(self, curvature: np.ndarray) -> Basis:
-        """Of groups with these curvatures, none of them negative."""
+        """Return the basis for groups with these curvatures, which must not be negative."""
         values, vectors = np.linalg.eigh(self.root.T @ (curvature[:, None] * self.root))
         return Basis(self.root @ vectors, vectors.T @ self.root_inverse, np.maximum(values, 0.0))
 
     @cached_property
     def dominating(self) -> np.ndarray:
-        """A diagonal ``D`` with ``D - K^-1`` not negative, as small as its shape (that of ``diag K^-1``) allows."""
+        """Return a diagonal ``D`` with ``D - K^-1`` positive semidefinite.
+
+        It is the smallest multiple of ``diag K^-1``.
+        """
         own = np.diag(self.precision)
         unit = 1 / np.sqrt(own)
         return own * np.linalg.eigvalsh(self.precision * np.outer(unit, unit))[-1]
 
     @cached_property
     def excess_root(self) -> np.ndarray:
-        """``R`` with ``R R' = D - K^-1``."""
+        """Return ``R`` with ``R R' = D - K^-1``."""
         values, vectors = np.linalg.eigh(np.diag(self.dominating) - self.precision)
         return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def least_correlation(matrix: np.ndarray) -> float:
-    """The least eigenvalue of the correlation matrix of a covariance, or of a precision."""
+    """Return the least eigenvalue of the correlation matrix that belongs to a covariance or precision."""
     unit = 1 / np.sqrt(np.diag(matrix))
     return float(np.linalg.eigvalsh(matrix * np.outer(unit, unit))[0])
 
 
 def is_definite(matrix: np.ndarray) -> bool:
-    """Whether it is positive definite, beyond what rounding could make of it."""
+    """Return True if the matrix is positive definite by more than rounding."""
     return bool((np.diag(matrix) > 0).all()) and least_correlation(matrix) > _SINGULAR

@@ -14,7 +14,7 @@ from .grouping import Grouping
 
 @dataclass(frozen=True, eq=False)
 class ScalePriors:
-    """The potential of the common parameters, and of every factor's scales as a user knows them, ``e^lambda / tau``."""
+    """The energy of the prior of the common parameters, and of the user's scales ``e^lambda / tau`` of every factor."""
 
     common: ReadyPrior
     groupings: list[Grouping]
@@ -24,7 +24,7 @@ class ScalePriors:
 
     @property
     def prior_scales(self) -> int:
-        """Of the common parameters' prior, unknown ones."""
+        """Return the number of unknown scales of the common parameters' prior."""
         return 0 if self.common.mixture is None else len(self.common.mixture.start)
 
     def pushed(self, push: float) -> ScalePriors:
@@ -34,7 +34,10 @@ class ScalePriors:
         return self.push * self.tau(point) - float(self.common.log_prior(point, self.common.hyper))
 
     def common_expansion(self, point: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and Hessian of the potential; the data's Hessian tells over which width a kink is bent."""
+        """Return gradient and Hessian of the prior's energy.
+
+        The Hessian of the data gives the width over which kinks are smooth.
+        """
         curvature = np.abs(np.diag(hessian))
         width = np.divide(1.0, np.sqrt(curvature), out=np.full(len(point), np.inf), where=curvature > 0)
         found = self.common.expansion(point, width)
@@ -46,11 +49,11 @@ class ScalePriors:
         return 1.0 if self.tau_at < 0 else float(common[self.tau_at])
 
     def known_scales(self, common: np.ndarray) -> np.ndarray:
-        """Of a factor whose scales are known: the coordinate by which these move in units of the errors' scale."""
+        """Return the coordinate of a factor with known scales: ``log tau``, or nothing if ``tau`` is known."""
         return np.zeros(0) if self.tau_at < 0 else np.log([self.tau(common)])
 
     def energy(self, f: int, scales: np.ndarray, common: np.ndarray) -> float:
-        """Minus the log density of ``lambda``."""
+        """Return minus the log density of ``lambda``."""
         one = self.groupings[f]
         if one.laws is None:
             return 0.0
@@ -62,7 +65,7 @@ class ScalePriors:
         return -(own + log_correlations(np.ascontiguousarray(scales), 0, one.q, one.correlation))
 
     def records(self, f: int) -> np.ndarray:
-        """The laws of a factor's scales, as compiled code reads them."""
+        """Return the laws of a factor's scales in the form that compiled code reads."""
         laws = self.groupings[f].laws
         if laws is None:
             return np.zeros((0, RECORD))

@@ -1,4 +1,4 @@
-"""The law of a log scale that is known badly, by a table (spec 5q).
+"""The law of an uncertain log scale, as a table (spec 5q).
 
 Where groups are few, or hardly differ, the law of ``lambda = log s`` is far from normal: to the left it falls no
 faster than its prior, like ``e^lambda`` under a half-normal one. But with the effects integrated out of the quadratic,
@@ -45,14 +45,17 @@ WIDE = 0.12
 
 
 def no_table(p: int) -> np.ndarray:
-    """Without cells."""
+    """Return an empty table."""
     nothing = {"log_mass": (0,), "unit": (0,), "phi": (0,), "log_det": (0,), "mean": (0, p), "root": (0, p, p)}
     empty = {name: np.empty(shape) for name, shape in nothing.items()}
     return SCALE_TABLE.pack(p=p, low=0.0, width=0.0, slope=0.0, slope_in_b=np.zeros(p), **empty)
 
 
 def scale_law(marginal: Marginal, scales: np.ndarray, width: float) -> np.ndarray:
-    """The table, empty where the law is narrow, where there are several scales, or many common parameters."""
+    """Return the table of a log scale.
+
+    It is empty if the law is narrow, if there are several scales, or if there are many common parameters.
+    """
     p = marginal.p
     if len(scales) != 1 or not width > WIDE or p > _MOST_COMMON:
         return no_table(p)
@@ -140,10 +143,10 @@ def _standing(table, k, b, gradient, away):
 
 @helper
 def propose_by_table(rng, turn, gradient):
-    """Common parameters and log scale of ``there`` by the table; returns the log ratio of proposing back and forth.
+    """Propose common parameters and the log scale by the table. Return the log ratio of the proposal densities.
 
-    ``gradient`` is that of `.shift` at the centre. Outside of the table nothing moves: it is never reached by this move
-    either.
+    ``gradient`` is that of `.shift` at the centre. If the log scale is outside the table, nothing moves; the move never
+    reaches such a point either.
     """
     factor, centre, state, there = turn.factor, turn.common.centre, turn.state, turn.there
     p = factor.p

@@ -27,7 +27,7 @@ _WIDER = 1.4
 
 
 class Share(NamedTuple):
-    """The coordinate ``u``: its place in a state, ``centre``, ``pi_0`` and ``w``."""
+    """The coordinate ``u`` of a share: its position in a state, ``centre``, ``pi_0`` and ``w``."""
 
     at: int
     centre: float
@@ -37,10 +37,11 @@ class Share(NamedTuple):
 
 @helper
 def share_about(at, centre, variance):
-    """The coordinate of a logit with this centre and variance under the Gaussian law.
+    """Return the coordinate for a logit with this centre and variance under the Gaussian law.
 
-    ``-log density`` gains ``log u'``, of slope ``1 - 2 pi`` and curvature ``-(pi^2 + (1 - pi)^2)`` at the
-    centre: a damped Newton step along it, which stays within the shares however wide the law is.
+    In this coordinate ``-log density`` contains ``log u'``, with the slope ``1 - 2 pi`` and the curvature ``-(pi^2 + (1
+    - pi)^2)`` at the centre. The middle is moved by a damped Newton step, which stays between 0 and 1 for every
+    variance.
     """
     share = 1.0 / (1.0 + math.exp(-centre))
     slope = share * (1.0 - share)
@@ -51,7 +52,7 @@ def share_about(at, centre, variance):
 
 @helper
 def into_share(own, point):
-    """Replace the logit in ``point`` by ``u``; returns ``log u'``, or NaN where the logit is too far off."""
+    """Replace the logit in ``point`` by ``u``. Return ``log u'``, or NaN if the logit is too large or too small."""
     z = point[own.at]
     if not abs(z) < _FARTHEST:
         return np.nan
@@ -63,7 +64,7 @@ def into_share(own, point):
 
 @helper
 def out_of_share(own, point):
-    """Replace ``u`` in ``point`` by the logit; returns ``log u'``, or NaN where ``u`` is no share."""
+    """Replace ``u`` in ``point`` by the logit. Return ``log u'``, or NaN if ``u`` is no share."""
     share = own.middle + own.slope * (point[own.at] - own.centre)
     if not 0.0 < share < 1.0:
         return np.nan

@@ -104,9 +104,9 @@ def _add_several(factor, moved, weights, kappa, eps, gradient, of_scales):
 
 @helper
 def fill_shift(turn, eps, gradient, shift):
-    """``-L'J``, the shift in standardised coordinates, with ``J`` the ``gradient`` at the centre.
+    """Compute ``-L'J``, the shift in standardised coordinates; ``J`` is the ``gradient`` at the centre.
 
-    Known scales have no coordinates of their own. Beside an unknown scale of the errors they move with its ``tau``.
+    Known scales have no coordinates. If the scale of the errors is unknown, they move with ``tau``.
     """
     factor, common, kappa, slope = turn.factor, turn.common, turn.kappa, turn.slope
     p, n = factor.p, gradient.size
@@ -167,9 +167,9 @@ def _follow_others(factor, kappa, away, of_scales):
 
 @helper
 def fill_learned_shift(turn, shift):
-    """The standardised mean of a law that was learned (`.learned_law`): it follows other factors, and not ``eps``.
+    """Compute the standardised mean of a learned law (`.learned_law`). It depends on other factors, but not on ``eps``.
 
-    Other factors add ``-L' J0``, with ``J0`` the gradient at the centre of the quadratic, effects integrated out.
+    Other factors add ``-L' J0``; ``J0`` is the gradient of the quadratic at the centre with the effects integrated out.
     """
     factor, kappa, slope = turn.factor, turn.kappa, turn.slope
     p, q, n = factor.p, factor.n_effects, shift.size

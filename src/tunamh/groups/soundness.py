@@ -18,9 +18,9 @@ _VANISHED = 1e-7  # of the scale of a prior: in its logarithm a mode never lies 
 def trusted_centre(
     base: GLM, rows: GroupedRows, priors: ScalePriors, start: Point, scales: Sequence[np.ndarray] | None = None
 ) -> Centre:
-    """The centre that is found from a point or, where its law is impossible, from the family's own start.
+    """Return the centre found from a point or, if its law is impossible, from the family's own start.
 
-    ``scales`` are those of an earlier centre, where the search begins at one.
+    ``scales`` are those of an earlier centre, if the search begins at one.
     """
     found = find_centre(rows, priors, start, scales)
     if not _astray(base, rows, priors, found):

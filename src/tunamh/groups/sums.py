@@ -47,7 +47,7 @@ def _add_third(codes, Z, third, mixed, thirds, cross_thirds):
 
 
 class Point(NamedTuple):
-    """Common parameters, as walked, and the effects of every factor, (G, q) each."""
+    """Common parameters in the coordinates of a chain, and the effects of every factor, arrays (G, q)."""
 
     common: np.ndarray
     effects: list[np.ndarray]
@@ -66,10 +66,11 @@ class OfFactor(NamedTuple):
 
 
 class DataSums(NamedTuple):
-    """The data's energy at a point, its gradient and Hessian in the common parameters, and what each factor adds.
+    """The energy of the data at a point, its gradient and Hessian in the common parameters, and the sums of each
+    factor.
 
-    ``convex`` are Hessian and factors of the positive parts of all rows' curvatures: they are the Hessian of a convex
-    function of common parameters and effects together. None where all rows are convex.
+    ``convex`` are the Hessian and the factors' sums of the positive parts of all rows' curvatures. Together they are
+    the Hessian of a convex function of common parameters and effects. It is None if all rows are convex.
     """
 
     energy: float
@@ -80,7 +81,7 @@ class DataSums(NamedTuple):
 
 
 class GroupedRows:
-    """The rows of a regression, and the groups that each of them belongs to."""
+    """The rows of a regression with the groups of each row."""
 
     def __init__(self, base: Regression, groupings: list[Grouping]):
         self.base, self.groupings, self.p = base, groupings, base.dim
@@ -88,7 +89,7 @@ class GroupedRows:
 
     @cached_property
     def widths(self) -> list[np.ndarray]:
-        """Of every factor: the largest absolute value of each column of effects in each group, (G, q)."""
+        """Return for every factor the largest absolute value of each column of effects in each group, arrays (G, q)."""
         found = []
         for one in self.groupings:
             width = np.zeros((one.groups, one.q))
@@ -98,19 +99,19 @@ class GroupedRows:
         return found
 
     def of(self, rows: Rows) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Codes and columns of effects of a block of rows, factor by factor."""
+        """Return the codes and the columns of effects of a block of rows, factor by factor."""
         which = slice(rows.start, rows.start + len(rows.y))
         return [(one.codes[which], one.Z[which]) for one in self.groupings]
 
     def predictor(self, rows: Rows, at: Point) -> np.ndarray:
-        """All K of them, (K, n)."""
+        """Return all K predictors of a block of rows, an array (K, n)."""
         eta = self.seen.of(rows, at.common)
         for (codes, Z), effects, s in zip(self.of(rows), at.effects, self.seen.directions, strict=True):
             eta[: len(s)] += s[:, None] * np.einsum("ij,ij->i", Z, effects[codes])
         return eta
 
     def map(self, function: Callable[[Rows, np.ndarray, np.ndarray], Any], at: Point) -> Any:
-        """``function(rows, eta, weight)`` of every block."""
+        """Yield ``function(rows, eta, weight)`` for every block of rows."""
         return self.base.observations.map(lambda rows: function(rows, self.predictor(rows, at), self._weight(rows)))
 
     def _weight(self, rows: Rows) -> np.ndarray:
@@ -122,7 +123,7 @@ class GroupedRows:
             return float(sum(self.map(lambda rows, eta, weight: float(weight @ energies(eta, rows.y)), at)))
 
     def sums(self, at: Point) -> DataSums:
-        """One pass."""
+        """Compute the sums at a point in one pass."""
         seen, F = self.seen, len(self.groupings)
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[Any]:
@@ -149,7 +150,7 @@ class GroupedRows:
         return DataSums(float(energy), gradient, hessian, factors, positive)
 
     def slopes(self, at: Point) -> tuple[np.ndarray, list[np.ndarray]]:
-        """The gradients of `sums`, in the common parameters and in every factor's effects (G, q), without the rest."""
+        """Return the gradients of `sums` alone, in the common parameters and in every factor's effects (G, q)."""
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
             common, by_factor = self.seen.slopes(rows, eta, weight)
@@ -175,7 +176,9 @@ class GroupedRows:
         return found
 
     def thirds(self, at: Point) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Per factor: third derivatives, these with the common columns, fourth derivatives (of single effects)."""
+        """Return for each factor third derivatives, those with the common columns, and fourth derivatives (for single
+        effects).
+        """
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[np.ndarray]:
             found: list[np.ndarray] = []
@@ -193,9 +196,10 @@ class GroupedRows:
         return [(total[k], total[k + 1], total[k + 2]) for k in range(0, len(total), 3)]
 
     def ratios(self, f: int, a: int) -> np.ndarray:
-        """``x_j / z_a`` in the first row of every group that has ``z_a``, (p, G); 0 where no row of a group has it.
+        """Return ``x_j / z_a`` in the first row of every group with nonzero ``z_a``, an array (p, G); 0 for other
+        groups.
 
-        ``x_j`` are the columns in the predictor that the factor's effects enter.
+        ``x_j`` are the columns of the predictor that contains the factor's effects.
         """
         one, predictor = self.groupings[f], int(np.argmax(self.seen.directions[f]))
         row, found = _first_rows(one, a), np.zeros((self.p, one.groups))
@@ -214,7 +218,10 @@ class GroupedRows:
         return found
 
     def are_multiples(self, f: int, a: int, weights: np.ndarray) -> np.ndarray:
-        """Which common columns are ``w_g z_a`` in every row, and nothing in predictors that effects do not enter."""
+        """Return a mask of the common columns that equal ``w_g z_a`` in every row.
+
+        These columns must also be zero in predictors that do not contain the effects.
+        """
         one, directions = self.groupings[f], self.seen.directions[f]
 
         def check(block: Rows) -> np.ndarray:
@@ -227,7 +234,7 @@ class GroupedRows:
         return np.logical_and.reduce(list(self.base.observations.map(check)))
 
     def shares(self, at: Point) -> dict[tuple[int, int], Any]:
-        """``sum s_f'f''s_k z_f z_k'`` of every two factors ``f < k``: sparse, (G_f q_f, G_k q_k)."""
+        """Return ``sum s_f'f''s_k z_f z_k'`` for every two factors ``f < k``: sparse matrices (G_f q_f, G_k q_k)."""
         pairs = [(f, k) for f in range(len(self.groupings)) for k in range(f + 1, len(self.groupings))]
 
         def terms(rows: Rows, eta: np.ndarray, weight: np.ndarray) -> list[Any]:
@@ -263,11 +270,11 @@ _LEAST_OF_CONVEX = 0.5
 
 
 def their_own(of: OfFactor, convex: OfFactor) -> OfFactor:
-    """The groups' own curvatures where these are at least half of their convex rows'.
+    """Return the groups' own curvatures if these are at least half of those of their convex rows.
 
-    Many rows of a curve are curved downwards, and their sum is not. A curvature that is a little too large moves
-    effects too little when common parameters move: with thousands of rows a group, a few percent of it are many units
-    of energy.
+    In some families many rows are curved downwards although their sum is not. With a curvature that is a little too
+    large, effects move too little when common parameters move. With thousands of rows in a group, an error of a few
+    percent is many units of energy.
     """
     finite = np.isfinite(of.curvature).all(axis=(1, 2)) & np.isfinite(convex.curvature).all(axis=(1, 2))
     spare = np.where(finite[:, None, None], of.curvature - _LEAST_OF_CONVEX * convex.curvature, 0.0)

@@ -225,9 +225,9 @@ def _parts_of(target: Any) -> tuple[Part, ...]:
 
 @dataclass(frozen=True)
 class Sweep(Kernel):
-    """Common parameters and scales together, then every group by itself: what a model with groups is sampled by.
+    """The kernel of models with groups: common parameters and scales together, then the effects of every group.
 
-    ``full`` decides on all rows, each held against its bound: slow, and a check of the minibatches.
+    ``full`` decides on all rows and checks each row against its bound. This is slow; it is a check of the minibatches.
     """
 
     full: bool = False
@@ -236,18 +236,18 @@ class Sweep(Kernel):
         return move_common, propose_common, move_effects, _sweep, move_means, move_scales
 
     def bind(self, target: Any) -> ReadyKernel:
-        """The sweep; behind it moves of all factors together, where these were learned (`.joint_law`)."""
+        """Return the sweep, followed by joint moves of all factors if these were learned (`.joint_law`)."""
         own = self.alone(target)
         return own if target.joint is None else self.joined(target, target.joint)
 
     def joined(self, target: Any, numbers: np.ndarray) -> ReadyKernel:
-        """The sweep, and behind it moves of all factors together by these numbers."""
+        """Return the sweep, followed by joint moves of all factors with these numbers."""
         own = self.alone(target)
         first = own if self.full else own._replace(knobs=BY_LOT)
         return own.with_turns([first, ready_jointly(numbers, target.prior_of_common)])
 
     def alone(self, target: Any) -> ReadyKernel:
-        """The sweep and nothing else."""
+        """Return the sweep without joint moves."""
         prior = target.prior_of_common
         return ReadyKernel(
             _sweep,

@@ -15,7 +15,7 @@ _SWEEPS, _FIRST = 40, 4
 
 
 class Trial(NamedTuple):
-    """Rows read by every sweep, and the largest ``|rise| / bound`` met."""
+    """The number of rows that every sweep has read, and the largest ``|rise| / bound``."""
 
     rows: np.ndarray
     worst: float
@@ -24,9 +24,9 @@ class Trial(NamedTuple):
 def try_sweeps(
     target: MixedModel, sweeps: int, rng: np.random.Generator, *, full: bool = False, most: float = np.inf
 ) -> Trial:
-    """From the target's law of starts; raises where a row exceeds its bound.
+    """Make sweeps from the target's start law. Raise an error if a row exceeds its bound.
 
-    Ends early where the sweeps so far, the first few left out, have read more than ``most`` rows each.
+    Stop early if the sweeps so far, without the first few, have read more than ``most`` rows each.
     """
     kernel, seed = Sweep(full).bind(target), np.random.SeedSequence(0)
     setup = setup_of(target, kernel, seed)
@@ -45,6 +45,9 @@ def try_sweeps(
 
 
 def foreseen_rows(target: MixedModel, most: float = np.inf) -> float:
-    """Rows per sweep, by some sweeps with fixed random numbers; fewer of them where each reads more than ``most``."""
+    """Return the mean number of rows per sweep, from some sweeps with fixed random numbers.
+
+    Fewer sweeps are made if each reads more than ``most`` rows.
+    """
     rows = try_sweeps(target, _SWEEPS, np.random.default_rng(0), most=most).rows
     return float(np.mean(rows[_SWEEPS // 4 if len(rows) == _SWEEPS else _FIRST :]))

@@ -39,7 +39,10 @@ _NO_LAW = (
 
 
 class WidePrior(NamedTuple):
-    """The centre under a prior of known width, that prior, means and deviations of the log variances, their tables."""
+    """The centre under a prior of known width and this prior, with the law of the log variances.
+
+    The law has means, standard deviations and tables.
+    """
 
     centre: Centre
     priors: ScalePriors
@@ -49,12 +52,12 @@ class WidePrior(NamedTuple):
 
     @property
     def wide(self) -> np.ndarray:
-        """Log variances at which laws are made."""
+        """Return the log variances of the prior for which the laws of proposals are made."""
         return self.lam + self.spread
 
 
 def wide_prior(base: Any, rows: GroupedRows, priors: ScalePriors, centre: Centre) -> WidePrior:
-    """From a centre under any of these priors. A search that overflows is taken back."""
+    """Search the scales of the prior from a centre under any of its widths. A step that overflows is undone."""
     announce("looking for the scales of the prior")
     with np.errstate(all="ignore"):
         return _found(base, rows, priors, centre)
@@ -119,7 +122,7 @@ def _without_coefficients(prior: ReadyPrior) -> ReadyPrior:
 
 
 def fields_of(model: Any) -> dict[str, Any]:
-    """What a sweep reads of a prior's unknown scales."""
+    """Return what a sweep reads of the unknown scales of a prior."""
     first, mixture = model.p + sum(one.scales for one in model.groupings), model.base._prior.mixture
     found: dict[str, Any] = {"prior_scales_at": first, "prior_tau": 1.0, "prior_offset": np.zeros(model.p)}
     if mixture is None:

@@ -45,10 +45,11 @@ def _ends(a, b, c, d):
 
 @helper
 def multiply(series, other, pairs, found):
-    """Sums of products: entry ``k`` of the result adds those from ``starts[k]`` to ``starts[k + 1]``.
+    """Compute sums of products: entry ``k`` of the result is the sum of the pairs from ``starts[k]`` to ``starts[k +
+    1]``.
 
-    Series are their lower and upper ends. A factor of 1 or 2; -1 is a square, whose ends are not those of a product of
-    two.
+    A series is given by its lower and upper ends. The factor of a pair is 1 or 2; -1 means a square, whose ends differ
+    from those of a product of two intervals.
     """
     a, b = series
     c, d = other
@@ -89,7 +90,7 @@ def multiply(series, other, pairs, found):
 
 @helper
 def multiply_numbers(a, c, left, right, factor, starts, out):
-    """The same of numbers."""
+    """Compute the same sums as `multiply` for series of numbers."""
     n = a.shape[1]
     for begin in range(0, n, _STRIP):
         m = min(_STRIP, n - begin)
@@ -104,7 +105,7 @@ def multiply_numbers(a, c, left, right, factor, starts, out):
 
 @helper
 def scale(a, b, c, d, low, high):
-    """Every coefficient times one interval a row; ``c`` and ``d`` have one number for all rows, or one for each."""
+    """Multiply every coefficient by an interval. ``c`` and ``d`` have one number for all rows, or one for each row."""
     same = c.size == 1
     for k in range(a.shape[0]):
         for r in range(a.shape[1]):
@@ -116,9 +117,9 @@ def scale(a, b, c, d, low, high):
 
 @helper
 def add_scaled(a, b, c, d, factor, places, low, high):
-    """To the rows ``places`` of a series those of another, times an interval a row and a positive number.
+    """Add another series, times an interval and a positive number, to the entries ``places`` of a series.
 
-    The number may be rounded itself: the sum is widened by 16 times that.
+    The number itself may be rounded, so the sum is made wider by 16 times this rounding.
     """
     same = c.size == 1
     for k in range(a.shape[0]):
@@ -133,7 +134,7 @@ def add_scaled(a, b, c, d, factor, places, low, high):
 
 @helper
 def add(a, b, places, low, high):
-    """To the rows ``places`` of a series those of another."""
+    """Add another series to the entries ``places`` of a series."""
     for k in range(a.shape[0]):
         to = places[k]
         for r in range(a.shape[1]):
@@ -144,10 +145,11 @@ def add(a, b, places, low, high):
 
 @helper
 def met_with_mean(a, b, c, d, reach, numbers, larger, out):
-    """Per row the largest absolute value of derivatives: the natural extension, met with the mean value form.
+    """Compute for each row the largest absolute value of derivatives over a box.
 
-    Entry ``k`` of ``numbers``: the derivative among those over the box, that among those at the middle (-1: it is 0
-    there), the factorial of its index. ``larger[k, p]``: the derivative further by predictor ``p``, and its factorial.
+    It is the smaller one of two bounds: the natural extension and the mean value form. Entry ``k`` of ``numbers`` has
+    the position of the derivative over the box, its position at the middle (-1: it is 0 there), and the factorial of
+    its index. ``larger[k, p]`` has the position of its derivative in predictor ``p``, and the factorial.
     """
     n, size = a.shape[1], reach.shape[0]
     for k in range(numbers.shape[0]):

@@ -23,10 +23,11 @@ BLOCK = 16_384  # intervals at once: their jets stay in the processor's cache
 
 
 def slope_constant(energy: Energy, eta: Any, y: Any, radius: Any, pieces: int | None = None) -> np.ndarray:
-    """Per row an upper bound of ``L = sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2``.
+    """Return for each row an upper bound of ``L = sup_{0<|z|<=radius} 2 |f'(eta+z) - f'(eta) - f''(eta) z| / z^2``.
 
-    The quotient is the mean of ``f'''(eta+s)`` with weight ``2 (|z|-|s|) / z^2``, so a step function above ``f'''``
-    bounds it from above, one below it from below. ``pieces`` a side; by default ``1 + 16 radius``, at most 16.
+    The quotient is the mean of ``f'''(eta+s)`` with the weight ``2 (|z|-|s|) / z^2``. So a step function above ``f'''``
+    gives an upper bound, and one below it a lower bound. There are ``pieces`` steps on each side; the default is ``1 +
+    16 radius``, at most 16.
     """
 
     def bound(steps: Interval, nodes: np.ndarray) -> np.ndarray:
@@ -39,7 +40,7 @@ def slope_constant(energy: Energy, eta: Any, y: Any, radius: Any, pieces: int | 
 
 
 def supremum_near(energy: Energy, eta: Any, y: Any, radius: Any, order: int, pieces: int | None = None) -> np.ndarray:
-    """Per row an upper bound of ``|f^(order)|`` within ``radius`` of ``eta``; orders 1, 2 and 3."""
+    """Return for each row an upper bound of ``|f^(order)|`` within ``radius`` of ``eta``. The order is 1, 2 or 3."""
     if order not in (1, 2, 3):
         raise ValueError(f"order must be 1, 2 or 3, but is {order!r}.")
     return _over_classes(energy, eta, y, radius, order, pieces, lambda steps, nodes: steps.magnitude().max(axis=0))
@@ -55,7 +56,7 @@ class _Rows:
         self.energy, self.eta, self.y, self.radius = energy, eta, y, radius
 
     def edges(self, nodes: np.ndarray) -> Interval:
-        """The ends of the pieces, from left to right, each with room for its own rounding."""
+        """Return the ends of the pieces from left to right, each an interval that contains its rounding error."""
         signed = np.concatenate([-nodes[:0:-1], nodes])[:, None]
         shift = np.where(signed == 0, 0.0, signed * self.radius)  # 0 times an infinite radius included
         slack = np.where(np.isfinite(self.radius), 4e-15 * (np.abs(self.eta) + self.radius), 0.0)

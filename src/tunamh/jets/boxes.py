@@ -30,12 +30,13 @@ def box_bound(
     *,
     natural: bool = False,
 ) -> np.ndarray:
-    """``T[a,b,c,row] >= sup |f_abc|`` over the box ``|eta_a' - eta_a| <= reach_a``.
+    """Return ``T[a,b,c,row] >= sup |f_abc|`` over the box ``|eta_a' - eta_a| <= reach_a``.
 
-    By the natural extension, met with the mean value form ``f_abc(middle) + sum_d f_abcd(box) [-reach_d, reach_d]``.
-    ``etas`` and ``reach`` are (K, n). Every side is cut into ``pieces``, one number for all sides or one for each: the
-    supremum over a union is the largest one. ``known`` (m, n) are columns that the energy is given as they are.
-    ``natural``: without the mean value form, which costs four times as much and is better over small boxes.
+    It is the smaller one of the natural extension and the mean value form ``f_abc(middle) + sum_d f_abcd(box)
+    [-reach_d, reach_d]``. ``etas`` and ``reach`` have the shape (K, n). Every side is cut into ``pieces``, one number
+    for all sides or one for each; the supremum over a union is the largest supremum. ``known`` (m, n) are columns that
+    the energy reads as they are. With ``natural``, the mean value form is left out; it costs four times as much and is
+    better for small boxes.
     """
     *each, y = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in (*etas, y)))
     centres = np.array(each)

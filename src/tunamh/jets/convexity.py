@@ -24,10 +24,11 @@ class DownwardCurve(NamedTuple):
 
 
 def curved_downwards(energy: Callable[..., Any], size: int, y: np.ndarray) -> DownwardCurve | None:
-    """Looked for about 0 and about the responses, in ``size`` predictors; None where none is proved.
+    """Return a point where the energy is proved not to be convex, or None if none is found.
 
-    A matrix with a negative entry on its diagonal, or a negative minor of two rows, is not positive semidefinite. Both
-    are enclosed by intervals, so that rounding cannot feign them.
+    The search is about 0 and about the responses, with ``size`` predictors. A matrix is not positive semidefinite if it
+    has a negative entry on its diagonal or a negative minor of two rows. Both are computed with intervals, so rounding
+    errors cannot give a false proof.
     """
     steps = _STEPS if size == 1 else _FEW_STEPS
     shifts = np.array(list(product(steps, repeat=size))).T

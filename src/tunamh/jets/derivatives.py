@@ -13,7 +13,7 @@ from .series import Index
 
 
 class Derivatives(NamedTuple):
-    """Rows last: ``(n,)``, ``(K, n)``, ``(K, K, n)`` and ``(K, K, K, n)``."""
+    """Energy and derivatives. The last axis is the row: ``(n,)``, ``(K, n)``, ``(K, K, n)`` and ``(K, K, K, n)``."""
 
     energy: np.ndarray
     gradient: np.ndarray
@@ -24,7 +24,10 @@ class Derivatives(NamedTuple):
 def derivatives(
     energy: Callable[..., Any], predictors: Sequence[Any], y: Any, known: Sequence[np.ndarray] = ()
 ) -> Derivatives:
-    """Of ``energy(eta_1, ..., eta_K, *known, y)``; a predictor is one number per row, or one for all rows."""
+    """Return the derivatives of ``energy(eta_1, ..., eta_K, *known, y)``.
+
+    A predictor is one number per row, or one number for all rows.
+    """
     y = np.asarray(y, dtype=np.float64)
     values = [np.asarray(eta, dtype=np.float64) for eta in predictors]
     shape = np.broadcast_shapes(y.shape, *(eta.shape for eta in values))
@@ -35,13 +38,13 @@ def derivatives(
 def derivatives_to(
     most: int, energy: Callable[..., Any], predictors: np.ndarray, y: np.ndarray, known: Sequence[np.ndarray] = ()
 ) -> list[np.ndarray]:
-    """Those of the orders 1 to ``most``."""
+    """Return the derivatives of the orders 1 to ``most``."""
     jet = expand(energy, list(predictors), y, most, known)
     return [partials(len(predictors), order, y.shape, jet.derivative) for order in range(1, most + 1)]
 
 
 def partials(size: int, order: int, shape: tuple[int, ...], read: Callable[[Index], Any]) -> np.ndarray:
-    """``read`` of every partial derivative of an order, once each, spread over the symmetric tensor."""
+    """Return the symmetric tensor of an order. ``read`` is called once for every partial derivative."""
     result = np.empty((*(size,) * order, *shape))
     seen: dict[Index, Any] = {}
     for axes in product(range(size), repeat=order):

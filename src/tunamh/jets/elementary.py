@@ -25,8 +25,8 @@ class Elementary:
     """A function ``g`` whose derivatives have known critical points.
 
     *Image of the k-th derivative over [low, high]*: a continuous function attains its extremes at the ends or at
-    critical points inside. ``critical[k]`` are all zeros of ``g^(k+1)`` (a critical point that lies a rounding error
-    outside counts as inside, which can only widen).
+    critical points inside. ``critical[k]`` are all zeros of ``g^(k+1)``. A critical point that lies outside by a
+    rounding error counts as inside, which can only make the image larger.
     """
 
     name: str
@@ -113,10 +113,10 @@ LOG1P = Elementary("log1p", _log1p, undefined=lambda low, high: low <= -1)
 
 @lru_cache(maxsize=64)
 def power(exponent: float) -> Elementary:
-    """``x^c``, whose k-th derivative is ``c (c-1) ... (c-k+1) x^(c-k)``.
+    """Return the function ``x^c``, whose k-th derivative is ``c (c-1) ... (c-k+1) x^(c-k)``.
 
-    Of an integer ``c - k >= 2`` it has a critical point at 0 (an extreme if even); any other is monotone on each side
-    of 0. Negative integers have a pole at 0, and other exponents need ``x > 0``.
+    If ``c - k`` is an integer of 2 or more, the derivative has a critical point at 0 (an extreme if it is even).
+    Otherwise it is monotone on each side of 0. Negative integers have a pole at 0, and other exponents need ``x > 0``.
     """
     factors = [float(np.prod([exponent - j for j in range(k)])) for k in range(5)]
 
@@ -225,9 +225,10 @@ ARCTAN = Elementary(
 
 @dataclass(frozen=True, eq=False)
 class Wave(Elementary):
-    """``sin(x + quarter pi/2)``; its derivatives are waves too, a quarter on.
+    """The function ``sin(x + quarter pi/2)``. Its derivatives are such functions, too, with the next ``quarter``.
 
-    *Image*: the maximum is 1 if a peak ``pi/2 (1 - quarter) + 2 pi j`` lies inside, else at an end; minima alike.
+    *Image*: the maximum is 1 if a peak ``pi/2 (1 - quarter) + 2 pi j`` lies inside, otherwise it is at an end. The same
+    holds for minima.
     """
 
     quarter: int = 0

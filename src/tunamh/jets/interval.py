@@ -19,15 +19,17 @@ _MAX = np.finfo(np.float64).max
 
 
 def plain(value: Any) -> np.ndarray:
-    """A constant of the user's function as float64; refuses what is no number."""
+    """Return a constant of the user's function as float64. Raise an error if it is no number."""
     return np.asarray(value, dtype=np.float64)
 
 
 class Interval(Traced):
-    """Per element a set ``[low, high]`` of real numbers; an end may be infinite, the numbers themselves are finite.
+    """For each element a set ``[low, high]`` of real numbers.
 
-    Always ``low < inf`` and ``high > -inf``, neither is NaN: so sums cannot be NaN, and products only by 0 times inf.
-    What is not known, NaN included, becomes the whole line.
+    An end may be infinite; the numbers themselves are finite.
+
+    Always ``low < inf`` and ``high > -inf``, and neither is NaN. So sums cannot be NaN, and products only by 0 times
+    inf. An unknown result, such as NaN, becomes the whole line.
     """
 
     __slots__ = ("high", "low")
@@ -54,7 +56,7 @@ class Interval(Traced):
         return _made(-self.high, -self.low)
 
     def times(self, other: Any) -> Interval:
-        """The extremes of a product are at corners; 0 times inf is 0, as no number is infinite."""
+        """Return the product. Its extremes are at corners; 0 times inf is 0, because no number is infinite."""
         if other is self:
             return self.squared()
         ends: tuple[np.ndarray, ...]
@@ -77,7 +79,7 @@ class Interval(Traced):
         return outward(low, np.maximum(one, two))
 
     def over(self, divisor: np.ndarray) -> Interval:
-        """By exact numbers; the whole line where one of them is 0."""
+        """Return the quotient by exact numbers. It is the whole line if the number is 0."""
         one, two = self.low / divisor, self.high / divisor
         one = np.where(divisor == 0, np.nan, one)
         return outward(np.minimum(one, two), np.maximum(one, two))
@@ -103,7 +105,7 @@ class Interval(Traced):
         return _made(self.low[key], self.high[key])
 
     def magnitude(self) -> np.ndarray:
-        """The largest absolute value."""
+        """Return the largest absolute value."""
         return np.maximum(-self.low, self.high)
 
 
@@ -129,9 +131,9 @@ def _largest(ends: tuple[np.ndarray, ...]) -> np.ndarray:
 
 
 def outward(low: np.ndarray, high: np.ndarray) -> Interval:
-    """Ends that were rounded, a little further out.
+    """Return an interval whose rounded ends are moved outward a little.
 
-    A lower end that has overflown to +inf says that the numbers are beyond the largest float, which is below them.
+    If a lower end has overflowed to +inf, the numbers are above the largest float; then this float is the lower end.
     """
     low, high = np.minimum(low, _MAX), np.maximum(high, -_MAX)
     low, high = low - _slack(low), high + _slack(high)
@@ -149,7 +151,7 @@ def _slack(end: np.ndarray) -> np.ndarray:
 
 
 def joined(parts: Sequence[Interval]) -> Interval:
-    """One behind the other."""
+    """Return the intervals joined, one after the other."""
     if len(parts) == 1:
         return parts[0]
     return _made(np.concatenate([part.low for part in parts]), np.concatenate([part.high for part in parts]))
@@ -160,5 +162,5 @@ def as_interval(value: Any) -> Interval:
 
 
 def around(centre: np.ndarray, reach: np.ndarray) -> Interval:
-    """``|x - centre| <= reach``."""
+    """Return the interval ``|x - centre| <= reach``."""
     return outward(centre - reach, centre + reach)

@@ -24,7 +24,7 @@ class WrongShape(ValueError):
 
 
 class Maker(NamedTuple):
-    """How a jet came about: ``function(argument) + shift``."""
+    """How a jet was made: ``function(argument) + shift``."""
 
     function: Elementary
     argument: Jet
@@ -32,11 +32,11 @@ class Maker(NamedTuple):
 
 
 class Jet(Traced):
-    """``f(eta + t) = sum_index coefficient t^index`` up to a total degree, per row.
+    """A Taylor series ``f(eta + t) = sum_index coefficient t^index`` up to a total degree, for each row.
 
-    Over intervals every coefficient encloses that derivative (by ``index!``) at all points of the box: sums, products
-    and Faa di Bruno's formula are identities between derivatives at a point, hence hold between enclosures. Rows have
-    a ``shape``; constants of the user's function are spread over it.
+    For intervals, every coefficient contains the derivative (divided by ``index!``) at all points of the box. Sums,
+    products and Faa di Bruno's formula are identities between derivatives at a point, so they are valid for such
+    intervals, too. Rows have a ``shape``; constants of the user's function are repeated for all rows.
     """
 
     __slots__ = ("degree", "made_by", "series", "shape")
@@ -45,7 +45,7 @@ class Jet(Traced):
         self.series, self.degree, self.shape, self.made_by = of, degree, shape, made_by
 
     def derivative(self, index: Index) -> Any:
-        """``d^index f``: numbers or an interval."""
+        """Return the derivative ``d^index f``: numbers or an interval."""
         scale, value = float(prod(map(factorial, index))), self.series.coefficient(index)
         if not self.series.bounded:
             return scale * (value if type(value) is float else value.reshape(self.shape))
@@ -54,7 +54,7 @@ class Jet(Traced):
         return value if scale == 1 else value.times(scale)
 
     def finite(self) -> bool:
-        """Whether all enclosures are, in every row."""
+        """Return True if all intervals are finite in every row."""
         return bool(np.isfinite(self.series.low).all() and np.isfinite(self.series.high).all())
 
     def _constant(self, value: Any) -> Any:
@@ -98,7 +98,7 @@ class Jet(Traced):
         return outward(plain(constant), plain(constant)) if self.series.bounded else plain(constant)
 
     def through(self, function: Elementary) -> Jet:
-        """``sum_k g^(k)(u) v^k / k!`` with ``u`` the value and ``v`` the rest of the series."""
+        """Return ``sum_k g^(k)(u) v^k / k!``, where ``u`` is the value and ``v`` the rest of the series."""
         better = self._rewritten(function)
         if better is not None:
             return better
@@ -133,7 +133,7 @@ class Jet(Traced):
 
 
 def variables(values: Sequence[Any], degree: int, shape: tuple[int, ...] | None = None) -> list[Jet]:
-    """The predictors themselves at these values, numbers or intervals, of rows of a shape."""
+    """Return the predictors themselves as jets, at numbers or over intervals."""
     ends = [value.low if isinstance(value, Interval) else plain(value) for value in values]
     shape = np.broadcast_shapes(*(end.shape for end in ends)) if shape is None else shape
     rows, size = prod(shape), len(values)
@@ -149,7 +149,7 @@ def variables(values: Sequence[Any], degree: int, shape: tuple[int, ...] | None 
 def expand(
     energy: Callable[..., Any], values: Sequence[Any], y: np.ndarray, degree: int, known: Sequence[np.ndarray] = ()
 ) -> Jet:
-    """The energy's jet at these predictors; ``known`` are columns that stand behind them."""
+    """Return the energy's jet at these predictors. ``known`` are columns that come after the predictors."""
     ends = [value.low if isinstance(value, Interval) else plain(value) for value in values]
     shape = np.broadcast_shapes(*(np.shape(one) for one in (*ends, *known, y)))
     jets = variables(values, degree, shape)

@@ -23,7 +23,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 @helper
 def fill_polygamma(x, out):
-    """``psi, psi', psi'', psi'''`` at positive numbers into the rows of ``out``; NaN elsewhere."""
+    """Write ``psi, psi', psi'', psi'''`` at positive numbers into the rows of ``out``; NaN at other numbers."""
     for r in range(x.size):
         at = x[r]
         zero, one, two, three = 0.0, 0.0, 0.0, 0.0
@@ -55,7 +55,7 @@ def fill_polygamma(x, out):
 
 
 def polygamma_to(x: np.ndarray, orders: int) -> list[np.ndarray]:
-    """The first so many of them."""
+    """Return the first ``orders`` of the functions ``psi, psi', psi'', psi'''``."""
     flat = np.array(x, np.float64).ravel()
     out = np.empty((4, flat.size))
     fill_polygamma(flat, out)

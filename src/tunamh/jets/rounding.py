@@ -15,9 +15,10 @@ _STEPS = -3.0, -1.0, -0.3, 0.0, 0.3, 1.0, 3.0
 
 
 def least_rounding(energy: Callable[..., Any], size: int, y: np.ndarray) -> np.ndarray:
-    """Per response the least width of the energy's enclosure, over predictors near 0 and near the response.
+    """Return for each response the smallest rounding error of the energy, over predictors near 0 and near the response.
 
-    What cancels inside the formula is not seen in its value, but in the enclosure; infinity where there is none.
+    It is the width of an interval that contains the energy. So it includes cancellation inside the formula, which the
+    value does not show. It is infinite if there is no finite interval.
     """
     shifts = np.array(list(product(_STEPS, repeat=size))).T
     best = np.full(y.size, np.inf)

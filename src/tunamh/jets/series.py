@@ -21,9 +21,9 @@ Indices = tuple[Index, ...]
 
 
 class Series(NamedTuple):
-    """Coefficients ``d^index f / index!``, the origin first: lower and upper ends (coefficients, rows).
+    """A series: coefficients ``d^index f / index!``, the value first, as lower and upper ends (coefficients, rows).
 
-    Of numbers both are the same matrix.
+    For a series of numbers both ends are the same matrix.
     """
 
     indices: Indices
@@ -36,12 +36,12 @@ class Series(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """Of the function itself."""
+        """Return the value of the function."""
         return Interval(self.low[0], self.high[0]) if self.bounded else self.low[0]
 
     @property
     def rest(self) -> Series:
-        """Without the value."""
+        """Return the series without its value."""
         return self.part(slice(1, None))
 
     def part(self, which: slice) -> Series:
@@ -49,7 +49,7 @@ class Series(NamedTuple):
         return Series(self.indices[which], low, self.high[which] if self.bounded else low)
 
     def coefficient(self, index: Index) -> Any:
-        """An interval, or numbers; 0 if it is absent."""
+        """Return a coefficient, an interval or numbers. An absent coefficient is 0."""
         if index not in self.indices:
             return Interval(0.0) if self.bounded else 0.0
         k = self.indices.index(index)
@@ -63,7 +63,7 @@ def empty(indices: Indices, rows: int, bounded: bool, zeros: bool = False) -> Se
 
 
 def variable(value: Any, which: int, size: int, rows: int) -> Series:
-    """A predictor itself, at numbers or over an interval."""
+    """Return the series of a predictor itself, at numbers or over an interval."""
     bounded = isinstance(value, Interval)
     found = empty(((0,) * size, tuple(int(j == which) for j in range(size))), rows, bounded)
     found.low[0] = np.broadcast_to(value.low if bounded else value, (rows,))
@@ -114,7 +114,7 @@ def product(a: Series, b: Series, degree: int) -> Series:
 
 
 def scaled(a: Series, factor: Interval | np.ndarray) -> Series:
-    """Times a constant: numbers, one or one a row, or an interval."""
+    """Return the series times a constant: an interval or numbers, one for all rows or one for each."""
     if not a.bounded:
         low = a.low * factor
         return Series(a.indices, low, low)
@@ -162,7 +162,7 @@ def total(a: Series, b: Series) -> Series:
 
 
 def shifted(a: Series, constant: Interval | np.ndarray) -> Series:
-    """Plus a constant."""
+    """Return the series plus a constant."""
     low = a.low.copy()
     if not a.bounded:
         low[0] += constant
@@ -176,9 +176,9 @@ def shifted(a: Series, constant: Interval | np.ndarray) -> Series:
 
 
 def composed(u: Series, values: Sequence[Any], degree: int) -> Series:
-    """``sum_k g^(k)(u) v^k / k!`` with ``u`` the value and ``v`` the rest of the series.
+    """Return ``sum_k g^(k)(u) v^k / k!``, where ``u`` is the value and ``v`` the rest of the series.
 
-    ``values`` are ``g, g', ...`` at ``u``: numbers or intervals, a float where one is the same everywhere.
+    ``values`` are ``g, g', ...`` at ``u``: numbers or intervals; a float if it is the same in all rows.
     """
     v = u.rest
     wanted = tuple(k for k in range(1, degree + 1) if not (type(values[k]) is float and values[k] == 0))

@@ -127,11 +127,12 @@ def _log_ndtr_noise(x: np.ndarray, values: Orders) -> Orders:
 
 @dataclass(frozen=True, eq=False)
 class LogNdtr(Elementary):
-    """``log Phi``. Monotone are itself, ``h`` and ``hw``; ``k3`` has one critical point; ``k4`` by interval arithmetic.
+    """The function ``log Phi``. It and its derivatives ``h`` and ``-hw`` are monotone; ``k3`` has one critical point.
 
-    *k4 over [low, high]*: ``h`` falls and ``w`` and every ``r_j`` rise with z (``(log r_j)' = r_{j+1} - r_j > 0`` by
-    Cauchy-Schwarz), ``hw`` falls; so they lie between their values at the ends. Above -2, with ``a = hw``,
-    ``k4 = 3a + h^2 (1-a) - a w^2 - 4a^2``; below, from the ratios. And ``k4 >= -2 k2^2 >= -2`` by Jensen.
+    ``k4``, the fourth derivative, is bounded by interval arithmetic. *k4 over [low, high]*: ``h`` falls, ``hw`` falls,
+    and ``w`` and every ``r_j`` rise with z (``(log r_j)' = r_{j+1} - r_j > 0`` by Cauchy-Schwarz). So they lie between
+    their values at the ends. Above -2, with ``a = hw``, ``k4 = 3a + h^2 (1-a) - a w^2 - 4a^2``; below -2, ``k4`` is
+    computed from the ratios. And ``k4 >= -2 k2^2 >= -2`` by Jensen's inequality.
     """
 
     def images(self, x: Interval, order: int) -> Orders:

@@ -15,7 +15,10 @@ class CannotBound(TypeError):
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
-    """Operators and ufuncs by the rules of `rules`; whatever has no rule raises `CannotBound`."""
+    """Base class of objects on which NumPy's operators and functions work by the rules of `rules`.
+
+    An operation without a rule raises `CannotBound`.
+    """
 
     __slots__ = ()
 
@@ -30,15 +33,15 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     @abstractmethod
     def over(self, divisor: np.ndarray) -> Traced:
-        """Divided by exact numbers."""
+        """Return the object divided by exact numbers."""
 
     @abstractmethod
     def rounded(self, constant: Any) -> Any:
-        """A constant that is known up to rounding, as a factor or summand."""
+        """Return a constant that is known up to rounding, in the form of a factor or summand."""
 
     @abstractmethod
     def through(self, function: Any) -> Traced:
-        """An `Elementary` function of it."""
+        """Return an `Elementary` function of the object."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         from .rules import RULES  # which needs this class

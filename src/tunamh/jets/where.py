@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 
 def line_of_user() -> Line | None:
-    """The line of the innermost function that is neither the library's nor NumPy's."""
+    """Return the line of the innermost function that belongs neither to the library nor to NumPy."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -40,7 +40,7 @@ def line_of_user() -> Line | None:
 
 
 class Lost(NamedTuple):
-    """The first operation whose result has an infinite enclosure."""
+    """The first operation whose result has no finite bounds."""
 
     operation: str
     line: Line | None
@@ -50,7 +50,10 @@ class Lost(NamedTuple):
 
 
 def first_lost(energy: Callable[..., Any], values: Sequence[Any], y: np.ndarray, known: Sequence[Any]) -> Lost | None:
-    """Where bounds are lost when an energy is run on intervals; None if they are not."""
+    """Return the operation at which bounds become infinite when an energy is run on intervals.
+
+    The result is None if they are finite.
+    """
     from .jet import Jet, expand
 
     found: list[Lost] = []

@@ -94,7 +94,7 @@ class LaplaceDistance:
 
     @property
     def complaint(self) -> str | None:
-        """What a person who would use the approximation must be told, if anything."""
+        """Return a warning for users of the approximation, or None."""
         said, bound = self.off, self.total_variation
         if bound is not None and bound > WIDEST:
             said = [f"its total variation distance from the posterior may be as large as {_bound(bound)}", *said]
@@ -102,12 +102,12 @@ class LaplaceDistance:
 
     @property
     def line(self) -> str:
-        """One line about the approximation, for a person who would use it."""
+        """Return one line about the approximation, for its users."""
         return f"Laplace's approximation: {self._numbers}. {self.verdict}"
 
     @property
     def beside_draws(self) -> str:
-        """One line for a summary of exact draws: it speaks of the approximation, and never against the draws."""
+        """Return one line for a summary of exact draws. It judges the approximation, not the draws."""
         if not self.off:
             return self.line
         return (

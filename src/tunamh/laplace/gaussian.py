@@ -14,12 +14,12 @@ import numpy as np
 from ..capabilities import Approximated, Examined, Kept, Whitenable, offers
 from ..errors import NotApplicable
 
-_PUSHED = 2000  # draws, where natural parameters are not those that are walked
+_PUSHED = 2000  # draws, if the user's parameters are not the coordinates of chains
 _TRIES = 100
 
 
 class LaplaceGaussian(NamedTuple):
-    """``N(mean, factor factor')``, in the coordinates in which chains walk."""
+    """The law ``N(mean, factor factor')`` in the coordinates of chains."""
 
     mean: np.ndarray
     factor: np.ndarray
@@ -29,11 +29,11 @@ class LaplaceGaussian(NamedTuple):
 
 
 def laplace_gaussian(target: Any) -> LaplaceGaussian | None:
-    """Of an expanded target: at the mode, where one was found, else at the centre, if that is one.
+    """Return the Laplace law of a target at its mode; if no mode was found, at the centre, if this is close to a mode.
 
-    The search stops a tenth of a standard deviation or so before the mode; one more Newton step is made. Of a target
-    with a law of its own, such as one with groups: what it says. Where a centre was kept from an earlier set-up, all of
-    Newton's step from there is made; its length is no reason to refuse, since the law's distance is measured.
+    The search stops about a tenth of a standard deviation from the mode, so one more Newton step is made. A target with
+    a law of its own, such as one with groups, returns its own law. If the centre comes from an earlier set-up, a whole
+    Newton step is made from there. The step may have any length, because the distance of the law is measured.
     """
     if offers(target, Approximated):
         return target.laplace_gaussian()[0]
@@ -50,7 +50,7 @@ def laplace_gaussian(target: Any) -> LaplaceGaussian | None:
 
 
 def gaussian_at_mode(modes: Sequence[Any]) -> LaplaceGaussian | None:
-    """Of a target with one mode; None where there are several, or where the search found none."""
+    """Return the law of a target with one mode; None if there are several modes, or if the search found none."""
     if len(modes) > 1 or not modes[0].found:
         return None
     return _one_more_step(modes[0].posterior.metric(), modes[0].point, modes[0].posterior.gradient)
@@ -64,14 +64,15 @@ def _one_more_step(metric: Any, point: np.ndarray, gradient: np.ndarray) -> Lapl
 
 
 def approximated_target(target: Any) -> Any:
-    """The target whose parameters `laplace_gaussian` is a law of."""
+    """Return the target whose parameters have the law of `laplace_gaussian`."""
     return target.laplace_gaussian()[1] if offers(target, Approximated) else target.base
 
 
 def supported_draws(target: Any, law: LaplaceGaussian, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draws of the law in walked coordinates, none outside the support: a scale is positive, a Gaussian is not.
+    """Draw from the law, in the coordinates of chains, until all draws are in the support of the posterior.
 
-    Restricted to the posterior's support the law is no further from the posterior in total variation.
+    A scale is positive, but a Gaussian law is not restricted to positive numbers. The law restricted to the support is
+    not farther from the posterior in total variation.
     """
     kept = np.empty((0, len(law.mean)))
     for _ in range(_TRIES):
@@ -90,11 +91,11 @@ def _in_support(target: Any, points: np.ndarray) -> np.ndarray:
 
 
 def moments(target: Any, law: LaplaceGaussian) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance of Laplace's law in natural units.
+    """Return mean and covariance of the Laplace law in the user's parameters.
 
-    In closed form where these are linear in what is walked; else from 2000 draws of a fixed seed, moved and stretched
-    to the law's own mean and covariance in walked coordinates, so that only what is curved in the map has sampling
-    errors.
+    If these are linear in the coordinates of chains, they are in closed form. Otherwise they come from 2000 draws with
+    a fixed seed, which are shifted and scaled to the law's own mean and covariance in the coordinates of chains. So
+    only the curved part of the map has sampling errors.
     """
     if target.walks_linearly:
         factor = target.to_user(law.factor.T).T

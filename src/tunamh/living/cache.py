@@ -29,7 +29,7 @@ _ABOUT = "a cache of tunamh.open_rows"
 
 
 class Cache:
-    """A folder that `open_rows` was told of; it is made when the first record is written."""
+    """The folder of a cache, which the user passes to `open_rows`. It is made when the first record is written."""
 
     def __init__(self, path: Any):
         if not isinstance(path, str | os.PathLike):
@@ -43,7 +43,7 @@ class Cache:
         return (self.path / _HEADER).is_file()
 
     def begin(self, source: str) -> None:
-        """Make the folder. Records of a version that computes differently are removed; rules to forget rows stay."""
+        """Make the folder of the cache. Records of versions that compute differently are removed; forget rules stay."""
         self.path.mkdir(parents=True, exist_ok=True)
         header = {"about": _ABOUT, "computes": COMPUTES, "source": source}
         if self._json(_HEADER) != header:
@@ -55,13 +55,13 @@ class Cache:
 
     @property
     def source(self) -> str | None:
-        """Where the rows are, as `open_rows` was told."""
+        """Return the path of the files, as the user passed it to `open_rows`."""
         found = self._json(_HEADER) or {}
         return found.get("source")
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Held by the one process that writes."""
+        """Hold the lock of the cache. Only the process that writes may hold it."""
         self.path.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | NO_FOLLOW, 0o644)
         try:
@@ -75,7 +75,7 @@ class Cache:
         return [folder for folder in sorted(self.path.glob("model-*")) if folder.is_dir()]
 
     def model(self, about: Any) -> ModelFolder:
-        """The folder of a model, by what it is."""
+        """Return the folder of a model. Its name is a hash of ``about``, which describes the model."""
         name = hashlib.blake2b(repr(about).encode(), digest_size=8).hexdigest()
         return ModelFolder(self.path / f"model-{name}")
 
@@ -85,7 +85,7 @@ class Cache:
     # ------------------------------------------------------------------------------------------ rows to be forgotten
 
     def rules(self) -> list[dict[str, Any]]:
-        """The conditions of rows that are left out, in the order in which they were given."""
+        """Return the conditions of rows that are left out, in the order in which they were given."""
         path = self.path / _RULES
         if not path.exists():
             return []
@@ -118,7 +118,7 @@ class Cache:
 
 
 class ModelFolder:
-    """The records of one model."""
+    """The folder with the records of one model."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -147,5 +147,5 @@ class ModelFolder:
 
     @property
     def size(self) -> int:
-        """Bytes of all records."""
+        """Return the size of all records in bytes."""
         return sum(path.stat().st_size for path in self.path.glob("*.record"))

@@ -14,10 +14,11 @@ from .records import Record
 
 
 class Centre(NamedTuple):
-    """``name`` is a digest of what it was when it was chosen, at ``rows`` rows and a date; it never changes.
+    """The point and the metric in which all pieces are expanded, with the names of the columns.
 
-    When columns come, the point is zero there and the metric independent of the others, so that what was computed of
-    rows without such columns still holds: their ``|L'x|`` are the same numbers.
+    ``name`` is a hash of what the centre was when it was chosen, at a date and with ``rows`` rows; it never changes.
+    When columns are added, the point is zero there, and in the metric they are independent of the others. So everything
+    that was computed for rows without such columns is still valid: their ``|L'x|`` are the same numbers.
     """
 
     name: str
@@ -55,12 +56,15 @@ class Centre(NamedTuple):
         return RowsAt(self.point, self.factor, np.linalg.inv(self.factor), Ladder(self.radii))
 
     def places_of(self, names: tuple[str, ...]) -> np.ndarray:
-        """For each of ``names`` its place here, -1 where it is new."""
+        """Return the position of each name in this centre, or -1 if it is new."""
         place = {name: k for k, name in enumerate(self.names)}
         return np.array([place.get(name, -1) for name in names], dtype=np.int64)
 
     def on(self, names: list[str], widths: np.ndarray) -> Centre | None:
-        """With these columns; new ones have standard deviations ``widths``. None where columns went out of a frame."""
+        """Return the centre with these columns. New columns have the standard deviations ``widths``.
+
+        The result is None if columns of a centre with a frame are missing.
+        """
         if tuple(names) == self.names:
             return self
         at = self.places_of(tuple(names))

@@ -18,20 +18,21 @@ _AT_FIRST = 0.75  # of the rows that a step may read before the centre moves, so
 
 
 def wide_radii(radii: np.ndarray, dim: int, n_rows: int) -> np.ndarray:
-    """Radii of a centre that is to be left by many standard deviations: the more rows, the farther bounds may hold.
+    """Return larger radii for a centre from which the posterior will move by many standard deviations.
 
-    Within a radius ``r`` the predictor of a row moves by ``|L'x_i| r``, where ``|L'x_i|`` is about ``sqrt(d / n)``. For
-    many rows this is next to nothing, so constants ``L_i(r)`` of a larger radius are hardly larger. The first radius is
-    ``0.2 sqrt(n / d)`` where that is more than it was.
+    Within a radius ``r`` the predictor of a row moves by ``|L'x_i| r``, where ``|L'x_i|`` is about ``sqrt(d / n)``.
+    With many rows this is very little, so the constants ``L_i(r)`` of a larger radius are hardly larger. The first
+    radius is ``0.2 sqrt(n / d)`` if this is larger than before.
     """
     return radii * max(1.0, _REACH * np.sqrt(n_rows / dim) / radii[0])
 
 
 def travel(centre: Centre, mean: np.ndarray, inverse: np.ndarray, rows: int) -> np.ndarray:
-    """How far the mean will move until the centre may move again, in units of today: ``z = N^-1 (theta - mean)``.
+    """Return how far the mean is expected to move until the centre may move again.
 
-    Since the centre was chosen the mean has moved by ``z``, while the rows became ``rows``. Without a drift ``E|z|^2``
-    is ``d (rows / born - 1)``; the part of ``|z|^2`` beyond this is taken for a drift, which goes on as it did.
+    The result is in today's units ``z = N^-1 (theta - mean)``. Since the centre was chosen, the mean has moved by
+    ``z``, and the number of rows has become ``rows``. Without a drift, ``E|z|^2`` is ``d (rows / born - 1)``. The part
+    of ``|z|^2`` above this is taken as a drift that will continue.
     """
     new, z = rows - centre.rows, inverse @ (mean - centre.mean)
     size = float(z @ z)
@@ -43,9 +44,9 @@ def travel(centre: Centre, mean: np.ndarray, inverse: np.ndarray, rows: int) -> 
 
 
 def ahead(way: np.ndarray, total: float, n_rows: int, kept: int, trust: Trust) -> np.ndarray:
-    """Where on half of the ``way`` the new centre lies: as far ahead as the ``kept`` rows allow.
+    """Return the new centre's position on the first half of ``way``, as far ahead as the ``kept`` rows allow.
 
-    ``total`` is ``C_fresh``, and ``trust`` the ladder of radii about the centre.
+    ``total`` is ``C_fresh``, and ``trust`` has the radii about the centre.
     """
     points = [share * 0.5 * way for share in _SHARES]
     most = _AT_FIRST * kept / LASTING

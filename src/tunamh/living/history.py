@@ -13,7 +13,7 @@ from .journal import Journal
 
 
 def journal_of(cache: Any, model: int | None = None) -> Journal:
-    """The journal of the only model of a cache, or of the one with this number."""
+    """Return the journal of the only model in a cache, or of the model with number ``model``."""
     opened = Cache(cache)
     if not opened.is_there:
         raise FileNotFoundError(f"there is no cache in {str(opened.path)!r}.")

@@ -12,7 +12,7 @@ _JOURNAL = "journal"
 
 
 class Journal:
-    """The nights of a model, and a register of pieces: which rows of which file are in the posterior of which night."""
+    """The journal of a model: its nights (runs), and which rows of which file are in the posterior of which night."""
 
     def __init__(self, folder: ModelFolder):
         self.folder, record = folder, folder.read(_JOURNAL)
@@ -22,13 +22,13 @@ class Journal:
         self.pieces: list[dict[str, Any]] = words.get("pieces", [])
 
     def same_as(self, fingerprint: str) -> bool:
-        """Whether the last night had the same rows."""
+        """Return True if the last night had the same rows."""
         return bool(self.nights) and self.nights[-1]["data"] == fingerprint
 
     def add(
         self, about: dict[str, Any], night: dict[str, Any], ids: list[PieceId], rows: list[int], gone: list[int]
     ) -> None:
-        """One more night. A night with the rows of the one before takes its place."""
+        """Add one more night. If it has the same rows as the night before, it replaces that night."""
         if self.same_as(night["data"]):
             self.nights[-1] = {**night, "date": self.nights[-1]["date"]}
         else:
@@ -53,5 +53,5 @@ class Journal:
             known["last"] = number
 
     def pieces_of(self, night: int) -> list[dict[str, Any]]:
-        """Those that the posterior of a night has."""
+        """Return the pieces whose rows are in the posterior of a night."""
         return [one for one in self.pieces if one["first"] <= night <= one["last"]]

@@ -15,7 +15,10 @@ _LEFT = "left"  # the numbers of rows that are not there
 
 
 def as_record(columns: Mapping[str, Column], left: np.ndarray, words: dict[str, Any]) -> Record:
-    """Columns of the rows that count; ``left`` are the numbers of the piece's other rows."""
+    """Return a record with the columns of the rows that are used.
+
+    ``left`` are the numbers of the piece's other rows.
+    """
     about, arrays = [], {_LEFT: left.astype(np.int64)}
     for k, (name, column) in enumerate(columns.items()):
         if isinstance(column, Factor):
@@ -28,7 +31,7 @@ def as_record(columns: Mapping[str, Column], left: np.ndarray, words: dict[str, 
 
 
 def has_columns(record: Record | None, names: Sequence[str]) -> bool:
-    """Whether a record has these columns, all of them of as many rows as it says."""
+    """Return True if a record has these columns, and all of them have the length that the record says."""
     try:
         if record is None or [one["name"] for one in record.words["columns"]] != list(names):
             return False
@@ -39,7 +42,7 @@ def has_columns(record: Record | None, names: Sequence[str]) -> bool:
 
 
 def column_of(record: Record, k: int) -> Column:
-    """Column ``k`` of a record that has it."""
+    """Return column ``k`` of a record."""
     values, about = record.arrays[f"column{k}"], record.words["columns"][k]
     if about["levels"] is None:
         return Numbers(values.astype(np.float64))
@@ -47,7 +50,7 @@ def column_of(record: Record, k: int) -> Column:
 
 
 def there(record: Record) -> np.ndarray:
-    """Which rows of the piece count."""
+    """Return a boolean array: True for each row of the piece that is used."""
     left = record.arrays[_LEFT]
     found = np.ones(int(record.words["n"]) + len(left), bool)
     found[left] = False

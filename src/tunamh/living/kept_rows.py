@@ -33,13 +33,14 @@ _DEAL, _MORE = 0x6465616C, 0x6D6F7265  # in seeds: of the order of kept rows, an
 
 
 class KeptRows(GatheredRows):
-    """Packed rows of pieces that were mapped before.
+    """Packed rows that were kept of every piece. Chains draw their rows from them.
 
     Parameters
     ----------
     map, pack
         Passes over all rows, for moves that are decided on all of them.
     pieces : sequence of MappedPiece
+        The pieces with their kept rows.
     more : callable
         ``more(piece number, uniforms)`` reads a piece again and returns rows and their places in it.
     """
@@ -77,10 +78,10 @@ class KeptRows(GatheredRows):
         return 1
 
     def begin(self, *later: np.random.SeedSequence) -> None:
-        """Nothing is gathered ahead: the rows are here."""
+        """Do nothing: the rows are in memory, so none must be gathered ahead."""
 
     def ahead(self, k: int) -> None:
-        """Likewise."""
+        """Do nothing: the rows are in memory, so none must be gathered ahead."""
 
     def take(self, k: int, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
         served = pool.served

@@ -7,9 +7,9 @@ from .pieces import RowsOfPieces
 
 
 class LivingRows(FromSource):
-    """Rows of which every piece was looked at when it was mapped; a file that changes while a run goes on is refused.
+    """Rows of pieces that were read before, as observations.
 
-    The fingerprint is that of the pieces, by which the cache finds them.
+    If a file changes during a run, an error is raised. The fingerprint is computed from the identities of the pieces.
     """
 
     examined = True

@@ -32,7 +32,7 @@ ARRAYS = {"numbers": 1, "gradient": 1, "hessian": 2, "factors": 1, "thirds": 1, 
 
 @dataclass(frozen=True)
 class PieceMap:
-    """Of the rows of a piece, block by block, the record that is kept of it; ``entries`` rows are kept."""
+    """A function that computes, block by block, the record of a piece: sums, bounds, and ``entries`` kept rows."""
 
     blocks: Blocks
     check: Callable[[np.ndarray], None]
@@ -105,7 +105,10 @@ def _some(given: Rows, block: Rows, which: np.ndarray) -> Rows:
 def drawn_rows(
     blocks: Blocks, packing: Packing, given: Iterable[Rows], uniforms: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """More rows of a piece by the same law, packed, and their places in it: one reading."""
+    """Return more packed rows of a piece, drawn in the same way as the kept rows, and their places in the piece.
+
+    The piece is read once.
+    """
     packed = np.concatenate([packing.rows(blocks(rows)) for rows in given])
     chosen = by_cumulated(packed[:, ROW.places(width=packing.y_column).bound], uniforms)
     return packed[chosen], chosen

@@ -18,7 +18,10 @@ Result = TypeVar("Result")
 
 
 class PieceId(NamedTuple):
-    """A row group of a file, as it is now: ``key`` is a digest of all that the file system and the footer say of it."""
+    """A row group of a file as it is now.
+
+    ``key`` is a hash of what the file system and the footer of the file say of it.
+    """
 
     piece: ParquetPiece
     key: str
@@ -32,7 +35,7 @@ class PieceId(NamedTuple):
         return cls(piece, hashlib.blake2b(repr(about).encode(), digest_size=10).hexdigest(), piece.path)
 
     def copy_number(self, k: int) -> PieceId:
-        """Of a file that is there several times: rows of copies are drawn independently."""
+        """Return the identity of a row group in the k-th copy of a file. Rows of copies are drawn independently."""
         return self._replace(key=hashlib.blake2b(f"{self.key} {k}".encode(), digest_size=10).hexdigest())
 
     @property
@@ -58,7 +61,7 @@ class _OfPiece:
 
 
 class RowsOfPieces:
-    """A source of rows (`tunamh.extend.Source`): pieces of so many rows each, read by ``read``."""
+    """A source of rows (`tunamh.extend.Source`): pieces with known numbers of rows, which ``read`` reads."""
 
     def __init__(
         self,
@@ -86,12 +89,12 @@ class RowsOfPieces:
                 yield result
 
     def blocks_of(self, k: int) -> Iterable[Rows]:
-        """The rows of one piece."""
+        """Return the rows of one piece."""
         self.rows_read += self.lengths[k]
         return self.read(self.pieces[k])
 
     def some(self, which: Sequence[int]) -> RowsOfPieces:
-        """Of some of the pieces."""
+        """Return the source of some of the pieces."""
         chosen = [self.pieces[k] for k in which], [self.lengths[k] for k in which]
         settings: dict[str, Any] = {"executor": self.executor, "memory": self.memory}
         return RowsOfPieces(*chosen, self.read, self.names, self.fingerprint, **settings)

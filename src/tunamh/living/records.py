@@ -20,7 +20,7 @@ _KINDS = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|b1")
 
 
 class Record(NamedTuple):
-    """Words that JSON knows, and arrays by name."""
+    """Arrays by name, and words about them that JSON can store."""
 
     words: dict[str, Any]
     arrays: dict[str, np.ndarray]
@@ -35,7 +35,7 @@ def as_bytes(record: Record) -> bytes:
 
 
 def from_bytes(data: bytes) -> Record | None:
-    """The record; None where the bytes are cut, changed or something else."""
+    """Return the record, or None if the bytes are incomplete, changed or something else."""
     begin = len(_MAGIC) + _DIGEST
     body = memoryview(data)[begin:]
     if (
@@ -59,7 +59,7 @@ def from_bytes(data: bytes) -> Record | None:
 
 
 def read(path: Path) -> Record | None:
-    """The record in a file; None where there is none, or none that is whole."""
+    """Return the record in a file, or None if there is no complete record."""
     try:
         return from_bytes(path.read_bytes())
     except OSError:
@@ -67,5 +67,5 @@ def read(path: Path) -> Record | None:
 
 
 def numbers_of(record: Record, names: Mapping[str, int]) -> bool:
-    """Whether arrays of these names and numbers of dimensions are there."""
+    """Return True if the record has arrays with these names and numbers of dimensions."""
     return all(name in record.arrays and record.arrays[name].ndim == ndim for name, ndim in names.items())

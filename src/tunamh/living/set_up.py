@@ -47,7 +47,11 @@ _ASIDE = ROWS_OF_A_PIECE  # of these none is drawn by chains
 
 
 class Settled(NamedTuple):
-    """What a night came to."""
+    """The result of one set-up (a night): the expansion, its centre, and what was read.
+
+    ``mapped`` is the number of pieces whose sums were computed now; ``moved`` says why the centre moved (None: it did
+    not).
+    """
 
     kept: KeptExpansion
     centre: Centre
@@ -61,7 +65,7 @@ class Settled(NamedTuple):
 
 
 def map_of(base: GLM, centre: Centre) -> PieceMap:
-    """What is computed of every piece of a regression at a centre."""
+    """Return the function that computes the record of a piece of a regression at a centre."""
     rows: Any = base.observations
     filled = Filled(base.terms, centre.rows_at, base.y_column, base.temper)
     packing = Packing(base.y_column, base.terms.centre_columns, rows.weighted, base.temper, filled)
@@ -69,17 +73,23 @@ def map_of(base: GLM, centre: Centre) -> PieceMap:
 
 
 def entries_of(n_rows: int, of_all: int) -> int:
-    """How many rows are kept of a piece: its share of some 131,072, or 1/32 of them where that is more; and a few."""
+    """Return the number of rows to keep of a piece.
+
+    It is the share of the piece in about 131,072 rows or 1/32 of its rows, whichever is larger, plus a few.
+    """
     return _ASIDE + int(max(_LEAST_KEPT, _ROWS_KEPT * n_rows / max(of_all, 1), _SHARE_KEPT * n_rows))
 
 
 def look_name(piece: PieceId, rules: str) -> str:
-    """Of the record of what a formula learned from a piece without the rows that ``rules`` leave out."""
+    """Return the name of the record with what a formula learned from a piece.
+
+    ``rules`` is a hash of the conditions of rows that are left out.
+    """
     return f"look-{piece.key}-{rules}"
 
 
 def map_name(piece: PieceId, rules: str, design: str, centre: Centre) -> str:
-    """Of the record of a piece at a centre."""
+    """Return the name of the record of a piece at a centre."""
     return f"map-{piece.key}-{rules}-{design}-{centre.name}"
 
 
@@ -101,10 +111,10 @@ def seed_of(piece: PieceId, centre: Centre) -> tuple[int, int]:
 
 @dataclass
 class Night:
-    """One set-up of a regression of pieces.
+    """One set-up of a regression over the pieces of files.
 
-    ``rules`` is a digest of the conditions of rows that are left out, and ``lengths`` are the pieces' numbers of rows
-    without those. ``design`` is a digest of what the columns mean: which levels are references.
+    ``rules`` is a hash of the conditions of rows that are left out, and ``lengths`` are the numbers of the pieces' rows
+    without those. ``design`` is a hash of what the columns mean, such as which levels are references.
     """
 
     base: GLM
@@ -143,7 +153,10 @@ class Night:
         return sum(self.lengths)
 
     def settled(self) -> Settled:
-        """All pieces mapped at a centre that is cheap, old or new, and what follows from their sums."""
+        """Compute what is missing for all pieces, choose the centre, and return the result of the night.
+
+        The centre is the old one, or a new one if steps would read many rows with the old one.
+        """
         centre, moved = self._centre_of_before(), None
         first = centre is None
         if centre is None:
@@ -190,10 +203,10 @@ class Night:
         return 1 / np.sqrt(np.where(precision > 0, precision, 1.0))
 
     def first_centre(self) -> Centre:
-        """From the mode of the rows of some pieces, which are spread over all: any centre is exact.
+        """Return a first centre from the mode of some pieces, chosen at random. The posterior is exact with any centre.
 
-        Where these are few, one Newton step over all rows leads on: without it all pieces would be mapped at a centre
-        that is several standard deviations away, and again.
+        If these pieces have only a small part of the rows, one Newton step over all rows follows. Without it, all
+        pieces would be computed at a centre that is several standard deviations away, and then again at a better one.
         """
         announce("looking for a first centre")
         order = np.argsort(np.random.default_rng(0).random(len(self.lengths)))
@@ -228,7 +241,10 @@ class Night:
         return mode.point - metric.factor @ (metric.factor.T @ posterior.gradient), metric.factor
 
     def moved(self, expanded: TaylorTarget, centre: Centre, seen: Samples, factors: np.ndarray) -> Centre:
-        """A fresh centre: the Gaussian's mean or, where that drifts, a point ahead of it; and the Gaussian's metric."""
+        """Return a new centre with the metric of the Gaussian.
+
+        It is the mean of the Gaussian or, if the mean drifts, a point ahead of it.
+        """
         mean, metric = expanded.reference, expanded.metric
         way = travel(centre, mean, metric.inverse, self.n_rows)
         if way.any():
@@ -246,7 +262,7 @@ class Night:
     # -------------------------------------------------------------------------------------------------- the pieces
 
     def map_missing(self, centre: Centre) -> list[int]:
-        """Map the pieces that have no record at this centre; returns their numbers."""
+        """Compute the records of the pieces that have none at this centre. Return the numbers of these pieces."""
         missing = [k for k, one in enumerate(self.ids) if self._record(one, centre) is None]
         if not missing:
             return []
@@ -305,7 +321,7 @@ class Night:
 
 
 def centre_on(record: Record | None, names: list[str], widths: np.ndarray) -> Centre | None:
-    """The centre of a model's cache, with today's columns; None where there is none that serves."""
+    """Return the centre in a model's cache, with today's columns, or None if there is none that can be used."""
     if record is None:
         return None
     try:
@@ -315,7 +331,7 @@ def centre_on(record: Record | None, names: list[str], widths: np.ndarray) -> Ce
 
 
 def why_not_at_a_centre(base: GLM) -> str | None:
-    """Why the pieces of a regression cannot be kept as sums at a centre, as the end of a sentence; None: they can."""
+    """Return why sums over the pieces of a regression cannot be kept, as the end of a sentence; None if they can."""
     if base.coefficient_prior.mixture is not None:
         return "the scales of the prior are unknown"
     if not isinstance(base.terms, OnePredictor):

@@ -19,7 +19,10 @@ from .records import Record, numbers_of
 
 
 class MappedPiece(NamedTuple):
-    """What is known of a piece at a centre: sums, rows kept for chains and their places in it, sums of c and c^2."""
+    """What is known of a piece at a centre.
+
+    It has sums, the rows kept for chains with their places in the piece, and the sums of c and c^2.
+    """
 
     sums: KeptSums
     rows: np.ndarray
@@ -29,7 +32,7 @@ class MappedPiece(NamedTuple):
 
 
 def usable(record: Record | None, width: int) -> bool:
-    """Whether a record has what the one of a piece has, of rows of this width."""
+    """Return True if a record has everything that the record of a piece must have, with rows of this width."""
     if record is None or not numbers_of(record, ARRAYS) or "names" not in record.words:
         return False
     rows, names = record.arrays["rows"], record.words["names"]
@@ -37,7 +40,7 @@ def usable(record: Record | None, width: int) -> bool:
 
 
 def mapped(record: Record, centre: Centre, numbers: DesignNumbers) -> MappedPiece:
-    """The record of a piece in the columns of today; those that came later are zero in its rows."""
+    """Return the record of a piece in today's columns. Columns that are newer than the record are zero in its rows."""
     arrays = record.arrays
     energy, leverage, longest, n_rows, weight, total, squares = arrays["numbers"].tolist()
     place = {name: k for k, name in enumerate(record.words["names"])}
@@ -50,7 +53,7 @@ def mapped(record: Record, centre: Centre, numbers: DesignNumbers) -> MappedPiec
 
 
 def joined(pieces: Sequence[MappedPiece]) -> KeptSums:
-    """In the order of the pieces."""
+    """Return the sums of all pieces, added in their order."""
     return reduce(KeptSums.joined, (piece.sums for piece in pieces))
 
 

@@ -22,7 +22,7 @@ _LEAST_OVERLAP = 0.01
 
 
 class Bridged(NamedTuple):
-    """``log Z``, its standard error, and the share that both laws have in common."""
+    """``log Z``, its standard error, and how much the two laws overlap."""
 
     log_z: float
     se: float
@@ -30,7 +30,7 @@ class Bridged(NamedTuple):
 
 
 def bridged(of_posterior: np.ndarray, of_law: np.ndarray) -> Bridged:
-    """From ``log w`` at draws of the posterior (chain, draw) and at independent draws of the law."""
+    """Return ``log Z`` from ``log w`` at draws of the posterior (chain, draw) and at independent draws of the law."""
     here, there = of_posterior.ravel(), of_law
     share = _effective(of_posterior) / (_effective(of_posterior) + len(there))
     log_s, log_rest = np.log(share), np.log1p(-share)

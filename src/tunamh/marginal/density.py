@@ -29,7 +29,7 @@ _ROOT = 0.5 * np.log(2 * np.pi)
 
 
 class Weights:
-    """The law, and ``log w`` at draws. ``states`` are some of the posterior, and nothing else is asked of them."""
+    """A law of proposals, and ``log w`` at draws. ``states`` are draws of the posterior from which the law is made."""
 
     def __init__(self, joint: Joint, states: list[State], rng: np.random.Generator):
         self.joint = joint
@@ -82,19 +82,19 @@ class Weights:
 
     @property
     def passes(self) -> float:
-        """How often one proposal reads every row."""
+        """Return how many times one proposal reads every row."""
         return 1.0 if self.effects is None else (self.effects.size + 2.0 * (self.effects.curvature is None))
 
     # -------------------------------------------------------------------------------------------------- points (h, x)
 
     @property
     def centre(self) -> np.ndarray:
-        """The point in the middle of the law."""
+        """Return the point at the centre of the law."""
         h = self.law.centre
         return np.concatenate([h, self._placed(h, self.mean)[1]])
 
     def draws(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Points (n, d) of the law."""
+        """Return ``n`` draws from the law, an array (n, d)."""
         return np.array([np.concatenate([h, self._placed(h, z)[1]]) for h, z in self._drawn(n, rng)])
 
     def log_density(self, points: np.ndarray) -> np.ndarray:
@@ -150,13 +150,13 @@ class Weights:
         return value if np.isfinite(value) else -np.inf
 
     def at_draw(self, state: State) -> float:
-        """``log w`` at a draw of the posterior."""
+        """Return ``log w`` at a draw of the posterior."""
         given, x = self._given(state)
         z = given.root.T @ (x - given.mean)
         return self._log_p(state, given, x, None) - self._log_q(self.joint.in_vector(state), given, z)
 
     def at_proposal(self, rng: np.random.Generator) -> float:
-        """``log w`` at a draw of the law."""
+        """Return ``log w`` at a draw of the law."""
         ((h, z),) = self._drawn(1, rng)
         given, x = self._placed(h, z)
         places = None if self.effects is None else rng.random((self.effects.one.groups, self.effects.one.q))

@@ -24,7 +24,10 @@ _STEPS, _LONGEST, _LEAST = 2, 2.0, 1e-12  # of Newton; in standard deviations
 
 
 class EffectsInside:
-    """Of factor ``f``; ``law`` is that of ``r_g``, and ``size`` the number of points."""
+    """Integrals over the effects of factor ``f``.
+
+    ``law`` is the law of ``r_g``, and ``size`` is the number of points.
+    """
 
     def __init__(self, rows: GroupedRows, f: int):
         self.rows, self.one, self.direction = rows, rows.groupings[f], rows.seen.directions[f]
@@ -37,7 +40,7 @@ class EffectsInside:
         """Of every group's rows, where it is the same everywhere; None where modes are looked for."""
 
     def predictors(self, common: np.ndarray, effects: list[np.ndarray]) -> np.ndarray:
-        """(K, n), without the effects inside."""
+        """Return the predictors (K, n) without the effects that are integrated out."""
         seen, eta = self.rows.seen, [self.rows.seen.of(block, common) for block, _ in self.blocks]
         found = np.concatenate(eta, axis=1)
         for f, (one, effect) in enumerate(zip(self.rows.groupings, effects, strict=True)):
@@ -55,7 +58,10 @@ class EffectsInside:
         return np.bincount(self.codes, values, minlength=self.one.groups)
 
     def centred(self, eta: np.ndarray, start: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Near the mode of every group: a place, and the root of the precision there; both are functions of ``x``."""
+        """Return a point near the mode of every group and a root of the precision there.
+
+        Both are functions of ``x``.
+        """
         v, q, s = start, self.one.q, self.direction
         if self.curvature is not None:
             return v, roots(self.curvature + Q)
@@ -76,7 +82,7 @@ class EffectsInside:
         return v, roots(P)
 
     def places(self, effects: np.ndarray, centre: np.ndarray, root: np.ndarray) -> np.ndarray:
-        """``U`` of effects: in the cube, (G, q)."""
+        """Return the positions ``U`` of effects in the unit cube, an array (G, q)."""
         t = np.einsum("gba,gb->ga", root, effects - centre) / _WIDTH[self.law]
         if self.law == NORMAL:
             return np.asarray(ndtr(t))
@@ -85,7 +91,7 @@ class EffectsInside:
     def log_integrals(
         self, eta: np.ndarray, lam: np.ndarray, centred: tuple[np.ndarray, np.ndarray], U: np.ndarray
     ) -> np.ndarray:
-        """``log L_g(U)`` of every group; of levels without effects, that of their rows."""
+        """Return ``log L_g(U)`` of every group. For levels without effects it is the log likelihood of their rows."""
         (centre, root), one = centred, self.one
         Q, logdet = precision_at(one, lam)
         width, inverse = _WIDTH[self.law], np.linalg.inv(root)

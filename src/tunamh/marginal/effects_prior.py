@@ -9,7 +9,7 @@ from ..groups.grouping import Grouping
 
 
 def log_of_effects(one: Grouping, effects: np.ndarray, Q: np.ndarray, logdet: float) -> np.ndarray:
-    """Of every group of independent levels; ``Q`` and ``logdet`` are those of `precision_at`."""
+    """Return the log density of every group of independent levels. ``Q`` and ``logdet`` come from `precision_at`."""
     squares, q, df = np.einsum("ga,ab,gb->g", effects, Q, effects), one.q, one.df
     logdet = _whole(one, logdet)
     if df:
@@ -19,7 +19,7 @@ def log_of_effects(one: Grouping, effects: np.ndarray, Q: np.ndarray, logdet: fl
 
 
 def log_of_all_effects(one: Grouping, effects: np.ndarray, Q: np.ndarray, logdet: float) -> float:
-    """Of all levels of a factor together; related levels have one law."""
+    """Return the log density of all levels of a factor together. Related levels have one joint law."""
     if one.related is None:
         return float(log_of_effects(one, effects, Q, logdet)[one.free].sum())
     white, logdet = one.related.whitened(effects), _whole(one, logdet)

@@ -23,13 +23,13 @@ _POINTS_AT_ONCE = 64
 
 
 class Decides(Protocol):
-    """What decides moves between states."""
+    """An object that decides on moves between states."""
 
     def decide(self, here: np.ndarray, there: np.ndarray, log_q: np.ndarray) -> Decided: ...
 
 
 class Law(Protocol):
-    """What proposals are drawn from, whatever the state is."""
+    """An object from which proposals are drawn; they do not depend on the state."""
 
     @property
     def centre(self) -> np.ndarray: ...
@@ -40,7 +40,7 @@ class Law(Protocol):
 
 
 class AllRows:
-    """Decides moves on all rows, for targets without bounds."""
+    """Decides on moves from all rows, for targets without bounds."""
 
     def __init__(self, target: Any):
         self.target = target
@@ -60,7 +60,7 @@ class AllRows:
 
 
 class Ordinate(NamedTuple):
-    """``log pi(t)`` with its standard error, and what it comes from."""
+    """The estimate ``log pi(t)`` with its standard error, the acceptance probabilities and the rows per move."""
 
     log_density: float
     se: float
@@ -71,7 +71,10 @@ class Ordinate(NamedTuple):
 def posterior_ordinate(
     draws: np.ndarray, law: Law, test: Decides, proposals: int, rng: np.random.Generator
 ) -> Ordinate:
-    """At the centre of the law. ``draws`` are those of the posterior (chain, draw, parameter), as they are walked."""
+    """Return the posterior ordinate at the centre of the law.
+
+    ``draws`` are draws of the posterior (chain, draw, parameter) in the coordinates of chains.
+    """
     point, (chains, kept, d) = law.centre, draws.shape
     every = max(1, chains * kept // proposals)
     some = draws[:, ::every].reshape(-1, d)
@@ -93,7 +96,10 @@ def posterior_ordinate(
 
 
 def error_of_chains(values: np.ndarray) -> float:
-    """Of the mean of ``values`` (chain, draw), which may be autocorrelated: by the means of batches."""
+    """Return the standard error of the mean of ``values`` (chain, draw), from the means of batches.
+
+    The values may be autocorrelated.
+    """
     chains, n = values.shape
     batches = max(1, min(_BATCHES, n // 10))
     length = n // batches

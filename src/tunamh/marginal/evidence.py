@@ -90,7 +90,7 @@ class Evidence:
 
 
 def posterior_probabilities(evidences: Sequence[Evidence]) -> np.ndarray:
-    """Of models that are equally probable before the data are seen."""
+    """Return the posterior probabilities of models that have the same prior probability."""
     values = np.array([one.log_evidence for one in evidences])
     relative = np.exp(values - values.max())
     return relative / relative.sum()

@@ -26,13 +26,16 @@ _MOST_OUTSIDE, _MOST_NUMBERS = 2000, 50_000_000
 
 
 def inside_of(groupings: list[Any]) -> int:
-    """The factor with the most effects among those whose levels are independent; -1 where there is none."""
+    """Return the number of the factor whose effects are integrated out, or -1 if there is none.
+
+    It is the factor with the most effects among those with independent levels.
+    """
     sizes = [one.groups * one.q if one.related is None else 0 for one in groupings]
     return int(np.argmax(sizes)) if sizes and max(sizes) > 0 else -1
 
 
 def refuse_too_many(groupings: list[Any], p: int) -> None:
-    """Raise where the matrix of all parameters outside is too large."""
+    """Raise an error if the matrix of the parameters that are not integrated out is too large."""
     inside = inside_of(groupings)
     size = p + sum(one.groups * one.q for f, one in enumerate(groupings) if f != inside)
     own = groupings[inside].groups * groupings[inside].q if inside >= 0 else 0
@@ -45,9 +48,10 @@ def refuse_too_many(groupings: list[Any], p: int) -> None:
 
 
 class Given(NamedTuple):
-    """Of scales: the mean of ``x``, the lower factor of its precision, and how the effects inside lean on ``x``.
+    """The normal law of ``x`` given scales: its mean and the lower factor of its precision.
 
-    ``precision`` is ``Q`` of the factor inside, and ``leaned`` is ``P_g^-1 C_g``; ``middle`` its effects at the point.
+    ``precision`` is ``Q`` of the factor whose effects are integrated out, and ``leaned`` is ``P_g^-1 C_g``, by which
+    its effects depend on ``x``. ``middle`` are its effects at the point.
     """
 
     mean: np.ndarray
@@ -58,7 +62,10 @@ class Given(NamedTuple):
 
 
 class GivenScales:
-    """About ``point``, a mean of the posterior; ``inside`` is the number of a factor, -1 where none is."""
+    """Normal laws about ``point``, a mean of the posterior. ``inside`` is the number of a factor, or -1.
+
+    The effects of the factor ``inside`` are integrated out.
+    """
 
     def __init__(self, rows: GroupedRows | RowsAlone, scales: ScalesOfPrior, fixed: Any, point: Point, inside: int):
         self.rows, self.scales, self.point, self.inside = rows, scales, point, inside
@@ -111,12 +118,15 @@ class GivenScales:
     # -------------------------------------------------------------------------------------------------- states
 
     def outside_of(self, common: np.ndarray, effects: list[np.ndarray]) -> np.ndarray:
-        """``x`` of a state."""
+        """Return ``x``: the common parameters and the effects that are not integrated out."""
         parts = [effects[f][self.rows.groupings[f].free].ravel() for f in self.outside]
         return np.concatenate([*parts, common])
 
     def effects_of(self, x: np.ndarray) -> list[np.ndarray]:
-        """The effects of every factor, (G, q) each; of the factor inside zeros."""
+        """Return the effects of every factor, arrays (G, q), from ``x``.
+
+        They are zeros for the factor that is integrated out.
+        """
         found = [np.zeros((one.groups, one.q)) for one in self.rows.groupings]
         for k, f in enumerate(self.outside):
             one = self.rows.groupings[f]
@@ -126,7 +136,10 @@ class GivenScales:
     # ------------------------------------------------------------------------------------------- the law given scales
 
     def at(self, lam: list[np.ndarray], mu: np.ndarray) -> Given:
-        """Of every factor's ``lambda`` (those of known scales are ``log tau``), and ``mu`` of the prior's scales."""
+        """Return the normal law given ``lambda`` of every factor and ``mu`` of the prior's scales.
+
+        For known scales, ``lambda`` is ``log tau``.
+        """
         p, point = self.rows.p, self.point
         slope, bend = self.gradient.copy(), self.hessian.copy()
         more, over = self.scales.quadratic(mu, point.common)
@@ -154,7 +167,7 @@ class GivenScales:
         return Given(mean, root, Q, leaned, own - np.einsum("gab,gb->ga", inverse, falls))
 
     def middle_of(self, given: Given, x: np.ndarray) -> np.ndarray:
-        """Where the quadratic has the effects inside, given ``x``."""
+        """Return the effects of the factor that is integrated out, at the minimum of the quadratic given ``x``."""
         return given.middle - given.leaned @ (x - self.outside_of(*self.point))
 
 

@@ -22,7 +22,7 @@ from .unknown_scales import ScalesOfPrior, log_of_covariance
 
 
 class State(NamedTuple):
-    """``lam`` are the coordinates of every factor's covariance, ``mu`` those of the prior's scales."""
+    """A state. ``lam`` are the coordinates of every factor's covariance, ``mu`` those of the prior's scales."""
 
     common: np.ndarray
     lam: list[np.ndarray]
@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 
 class Joint:
-    """Of a regression, or of a model with groups."""
+    """The joint density for a regression or a model with groups."""
 
     def __init__(self, target: Any):
         grouped = isinstance(target, MixedModel)
@@ -44,17 +44,17 @@ class Joint:
         self.constant = np.nan
 
     def settle(self, common: np.ndarray) -> None:
-        """Find the constant at a point: two passes over the rows."""
+        """Find the constant of the density at a point, by two passes over the rows."""
         none = [np.zeros((one.groups, one.q)) for one in self.groupings]
         whole = log_likelihood(self.base, common) + log_prior_at(self.base, common)
         self.constant = whole + self.rows.energy(Point(common, none)) - self.log_fixed(common)
 
     def log_fixed(self, common: np.ndarray) -> float:
-        """What chains know of the fixed priors, up to the constant."""
+        """Return the log density of the priors without unknown scales, as chains compute it, up to the constant."""
         return float(self.fixed.log_prior(np.ascontiguousarray(common), self.fixed.hyper))
 
     def log_prior(self, state: State, without: int = -1) -> float:
-        """Of all but the rows; ``without`` the effects of one factor."""
+        """Return the log prior of a state. ``without`` is the number of a factor whose effects are left out."""
         common, total = state.common, self.log_fixed(state.common)
         if not total > -np.inf:
             return -np.inf
@@ -67,7 +67,7 @@ class Joint:
         return total if np.isfinite(total) else -np.inf
 
     def log_density(self, state: State) -> float:
-        """``log p(y, state)``: one pass."""
+        """Return ``log p(y, state)``; this takes one pass over the rows."""
         prior = self.log_prior(state)
         return prior - float(self.rows.energy(Point(state.common, state.effects))) if prior > -np.inf else -np.inf
 
@@ -75,7 +75,7 @@ class Joint:
 
     @property
     def count(self) -> int:
-        """How many scales are unknown, with the correlations of effects."""
+        """Return the number of unknown scales, including correlations of effects."""
         return sum(one.scales for one in self.groupings) + self.scales.count
 
     def in_vector(self, state: State) -> np.ndarray:
@@ -83,7 +83,10 @@ class Joint:
         return np.concatenate([*lam, state.mu])
 
     def from_vector(self, h: np.ndarray, common: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-        """``lam`` and ``mu``; ``lam`` of known scales is ``log tau``, and empty where the errors' scale is known."""
+        """Return ``lam`` and ``mu``.
+
+        For known scales ``lam`` is ``log tau``, or empty if the errors' scale is known.
+        """
         lam, at = [], 0
         for one in self.groupings:
             own = h[at : at + one.scales]
@@ -95,7 +98,10 @@ class Joint:
         return np.zeros(0) if self.scales.tau_at < 0 else np.log([max(self.scales.tau(common), 1e-300)])
 
     def state(self, numbers: np.ndarray) -> State:
-        """Of the numbers that a chain walks: common parameters, scales, variances (logarithms), effects."""
+        """Return the state from the numbers of a chain.
+
+        These are the common parameters, coordinates of scales, log variances of the prior, and effects.
+        """
         of_scales = [one.scales for one in self.groupings]
         of_effects = [one.groups * one.q for one in self.groupings]
         ends = np.cumsum([self.rows.p, *of_scales, len(self.scales.kept), *of_effects])

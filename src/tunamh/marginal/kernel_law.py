@@ -16,7 +16,7 @@ _LEAST = 1e-6
 
 
 class KernelLaw:
-    """Of points (n, m); without numbers (m = 0) it has nothing to draw and the log density 0."""
+    """A law made of normal kernels about points (n, m). For m = 0 it has nothing to draw, and its log density is 0."""
 
     def __init__(self, points: np.ndarray):
         n, m = points.shape

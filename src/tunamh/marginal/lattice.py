@@ -15,13 +15,16 @@ _OTHER_SIZES = (101, 307, 1009)
 
 
 def sizes(q: int) -> tuple[int, ...]:
-    """Numbers of points that are tried in ``q`` dimensions, the smallest first."""
+    """Return the numbers of points that are tried in ``q`` dimensions, the smallest first."""
     return _SIZES.get(q, _OTHER_SIZES)
 
 
 @cache
 def lattice(size: int, q: int) -> np.ndarray:
-    """``size`` points in ``q`` dimensions, (size, q): of Korobov's kind, the generator with the least ``P_2``."""
+    """Return a lattice of ``size`` points in ``q`` dimensions, an array (size, q).
+
+    It is a Korobov lattice, whose generator has the least ``P_2``.
+    """
     best, least = np.ones(q), np.inf
     for a in range(1, max(2, size)):
         generator = np.array([pow(a, j, size) if size > 1 else 0 for j in range(q)], dtype=np.float64)

@@ -25,9 +25,9 @@ _vector, _fixed, _matrix = KINDS.vector, KINDS.fixed, KINDS.matrix
 
 
 class Moves(NamedTuple):
-    """Moves between the rows of two matrices, and what is found of them.
+    """Moves between the rows of two matrices, and their results.
 
-    ``log_q`` are the log ratios ``log q(here) - log q(there)`` of the proposal; ``out`` gets ``min(1, r)`` and the
+    ``log_q`` are the log ratios ``log q(here) - log q(there)`` of the proposal. ``out`` receives ``min(1, r)`` and the
     number of rows of every move.
     """
 
@@ -77,14 +77,14 @@ def decide_pairs(rng, moves, model, stream, decide, knobs, memory, work):
 
 
 class Decided(NamedTuple):
-    """Of moves: ``min(1, r)``, and how many rows each read."""
+    """The results of moves: ``min(1, r)``, and the number of rows that each has read."""
 
     accepted: np.ndarray
     rows: np.ndarray
 
 
 class MinibatchTest:
-    """Decides moves between states of a target whose rows have finite bounds."""
+    """Decides on moves between states of a target whose rows have finite bounds."""
 
     def __init__(self, target: Any, floor: float, seed: np.random.SeedSequence):
         moves, rows = seed.spawn(2)
@@ -96,7 +96,7 @@ class MinibatchTest:
         self.rng, self.ready = np.random.default_rng(moves), ready
 
     def decide(self, here: np.ndarray, there: np.ndarray, log_q: np.ndarray) -> Decided:
-        """Moves between the rows of two matrices of states."""
+        """Decide on moves between the rows of two matrices of states."""
         out, setup = np.empty((len(here), 2)), self.setup
         here, there = (np.ascontiguousarray(states, dtype=np.float64) for states in (here, there))
         ready, stream, moves = (

@@ -10,7 +10,10 @@ from scipy.special import logsumexp
 
 
 class NormalMixture(NamedTuple):
-    """``sum_k weight_k N(mean_k, factor_k factor_k')``; every factor may be any square root of its covariance."""
+    """A mixture of normal laws: ``sum_k weight_k N(mean_k, factor_k factor_k')``.
+
+    A factor may be any square root of its covariance.
+    """
 
     log_weights: np.ndarray
     means: np.ndarray
@@ -22,7 +25,7 @@ class NormalMixture(NamedTuple):
 
     @property
     def centre(self) -> np.ndarray:
-        """The mean of the largest part."""
+        """Return the mean of the component with the largest weight."""
         return self.means[int(np.argmax(self.log_weights))]
 
     def draws(self, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -31,7 +34,7 @@ class NormalMixture(NamedTuple):
         return self.means[which] + np.einsum("nij,nj->ni", self.factors[which], standard)
 
     def log_density(self, points: np.ndarray) -> np.ndarray:
-        """At points (n, d), normalised."""
+        """Return the normalised log density at points (n, d)."""
         parts = np.stack(
             [_normal(points - mean, factor) for mean, factor in zip(self.means, self.factors, strict=True)]
         )

@@ -13,7 +13,7 @@ from ..groups.sums import DataSums, Point
 
 
 class RowsAlone:
-    """Of a `GLM`."""
+    """The rows of a `GLM` with the same methods as the rows of a model with groups."""
 
     def __init__(self, base: Any):
         self.base, self.p = base, base.dim

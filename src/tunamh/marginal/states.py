@@ -16,7 +16,7 @@ MOST_ROWS = 500_000
 
 
 def refuse_groups(target: MixedModel) -> None:
-    """Raise for models whose results have no draws of effects, and for those that are too large."""
+    """Raise an error for models whose results have no draws of effects, and for models that are too large."""
     if target.n_rows > MOST_ROWS:
         raise NotApplicable(
             f"the evidence of models with group effects is offered up to {MOST_ROWS:,} rows, since every proposal "
@@ -32,7 +32,7 @@ def refuse_groups(target: MixedModel) -> None:
 
 
 def states_of(target: Any, result: Any) -> list[list[State]]:
-    """Of every chain."""
+    """Return the draws of a result as states, chain by chain."""
     joint = Joint(target)
     variables = list(target.variables) if isinstance(target, MixedModel) else [*target.variables, *_scales_of(joint)]
     try:

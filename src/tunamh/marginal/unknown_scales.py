@@ -23,7 +23,7 @@ _ROOT = 0.5 * np.log(2 * np.pi)
 
 
 def log_of_covariance(one: Grouping, scales: np.ndarray, tau: float) -> float:
-    """The log density of a factor's ``lambda``, with all constants."""
+    """Return the log density of the coordinates ``lambda`` of a factor's covariance, with all constants."""
     if one.laws is None:
         return 0.0
     q = one.q
@@ -35,7 +35,7 @@ def log_of_covariance(one: Grouping, scales: np.ndarray, tau: float) -> float:
 
 
 class ScalesOfPrior:
-    """The scales of coefficients that are Gaussian given them; without such a prior there are none."""
+    """The unknown scales of coefficients that are normal given the scales. There are none without such a prior."""
 
     def __init__(self, base: Any):
         mixture: Mixture | None = base._prior.mixture
@@ -74,11 +74,11 @@ class ScalesOfPrior:
         return found
 
     def coordinates(self, log_variances: np.ndarray, tau: float) -> np.ndarray:
-        """``mu`` of the logarithms of the variances that a state has."""
+        """Return ``mu`` from the log variances in a state."""
         return log_variances[self.kept] + 2 * np.log(tau) * self._shift
 
     def precisions(self, mu: np.ndarray) -> np.ndarray:
-        """Of every common parameter, in units of the errors; 0 where no scale is unknown."""
+        """Return the prior precision of every common parameter in units of the errors; 0 if it has no unknown scale."""
         found = np.zeros(self.p)
         if self.mixture is None:
             return found
@@ -88,9 +88,9 @@ class ScalesOfPrior:
         return np.asarray(self.mixture.shares @ np.exp(-mu))
 
     def log_density(self, common: np.ndarray, mu: np.ndarray) -> float:
-        """Of the coefficients given their scales, and of the scales, with all constants.
+        """Return the log density of the coefficients given their scales, plus that of the scales, with all constants.
 
-        Of coefficients it is the density of what a user knows them as: the Jacobian of what is walked is elsewhere.
+        The density is that of the user's coefficients. The Jacobian of the coordinates of chains is added elsewhere.
         """
         if self.mixture is None:
             return 0.0
@@ -105,7 +105,7 @@ class ScalesOfPrior:
 
     @property
     def lean(self) -> np.ndarray:
-        """``A`` of ``A c - a``, which are Gaussian given the scales."""
+        """Return the matrix ``A`` of the numbers ``A c - a``, which are normal given the scales."""
         found = np.eye(self.p)
         if self.tau_at >= 0:
             found[self.mixed, self.tau_at] += (self.offset - self.mean)[self.mixed]
@@ -113,11 +113,11 @@ class ScalesOfPrior:
 
     @property
     def about(self) -> np.ndarray:
-        """``a`` of ``A c - a``."""
+        """Return the vector ``a`` of the numbers ``A c - a``, which are normal given the scales."""
         return np.zeros(self.p) if self.tau_at >= 0 else np.where(self.mixed, self.mean - self.offset, 0.0)
 
     def quadratic(self, mu: np.ndarray, common: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and Hessian of minus the log density of coefficients given the scales, about a point."""
+        """Return gradient and Hessian, at a point, of minus the log density of the coefficients given the scales."""
         if self.mixture is None:
             return np.zeros(self.p), np.zeros((self.p, self.p))
         A, D = self.lean, self.precisions(mu)

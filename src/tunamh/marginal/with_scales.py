@@ -25,7 +25,7 @@ _LEARNED = 2000  # draws
 
 
 class Found(NamedTuple):
-    """``log Z``, its standard error, the number of proposals in each direction, rows that each reads, acceptance."""
+    """The result: ``log Z``, its error, the proposals per direction, the rows per proposal, the acceptance."""
 
     log_z: float
     se: float
@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
 
 class OfPoints:
-    """Decides moves between points ``(h, x)`` by a test that knows the prior at one width of its scales only."""
+    """Decides on moves between points ``(h, x)`` with a test for which the prior has known scales."""
 
     def __init__(self, test: Decides, weights: Weights, prior: Any):
         self.test, self.weights, self.prior = test, weights, prior
@@ -56,12 +56,12 @@ class OfPoints:
 
 
 def has_unknown_scales(target: Any) -> bool:
-    """Whether a model has group effects, or a prior with unknown scales."""
+    """Return True if a model has group effects or a prior with unknown scales."""
     return isinstance(target, MixedModel) or target.coefficient_prior.mixture is not None
 
 
 def by_all_rows(target: Any, draws: list[list[State]], proposals: int, rng: np.random.Generator) -> Found:
-    """``draws``: of every chain."""
+    """Estimate ``log Z`` from proposals that read all rows. ``draws`` has the draws of every chain."""
     weights, later = _learned(Joint(target), draws, rng)
     passes = weights.passes * target.n_rows
     n = min(proposals, max(_FEWEST, int(_MOST_READ / passes)))
@@ -75,7 +75,10 @@ def by_all_rows(target: Any, draws: list[list[State]], proposals: int, rng: np.r
 def by_minibatches(
     target: Any, draws: list[list[State]], proposals: int, rng: np.random.Generator, test: Decides, prior: Any
 ) -> Found:
-    """``prior`` is the one that the test knows, as wide as its scales are about where."""
+    """Estimate ``log Z`` from moves that read minibatches.
+
+    ``prior`` is the prior with known scales that the test uses.
+    """
     weights, later = _learned(Joint(target), draws, rng)
     joint = weights.joint
     points = np.array([[_point(weights, state) for state in chain] for chain in later])

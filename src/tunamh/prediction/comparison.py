@@ -90,7 +90,7 @@ def compare(
 
 
 def refuse_different_responses(fits: Mapping[str, Fitted]) -> None:
-    """Densities of different responses, or of one on another scale, cannot be compared."""
+    """Raise `NotApplicable` if the models have different responses, or the same response on different scales."""
     first, *others = fits
     for what, text in (("response", _response_of), ("weights", _weights_of), ("censoring", _censoring_of)):
         for name in others:
@@ -103,7 +103,10 @@ def refuse_different_responses(fits: Mapping[str, Fitted]) -> None:
 
 
 def refuse_different_values(results: Mapping[str, Any]) -> None:
-    """Of the responses that results keep (up to 10,000 rows, the same ones where the numbers of rows are)."""
+    """Raise `NotApplicable` if the responses that results contain are different.
+
+    A result contains the responses of at most 10,000 rows. Results with the same number of rows contain the same rows.
+    """
     kept = {name: kept_responses(one) for name, one in results.items()}
     first, *others = [name for name, one in kept.items() if one is not None] or [""]
     for name in others:
@@ -132,7 +135,7 @@ def _censoring_of(fitted: Fitted) -> str:
 
 
 def of_densities(fits: Mapping[str, Fitted]) -> list[str]:
-    """A sentence where some models give counts probabilities and others densities."""
+    """Return a note if some models have probabilities of counts and others have densities; otherwise an empty list."""
     kinds = {name: None if one.family is None else one.family.responses for name, one in fits.items()}
     counted = [name for name, kind in kinds.items() if kind is Responses.COUNTS]
     dense = [name for name, kind in kinds.items() if kind in (Responses.REALS, Responses.POSITIVE)]
@@ -145,7 +148,7 @@ def of_densities(fits: Mapping[str, Fitted]) -> list[str]:
 
 
 def table_of(found: LeftOut, names: list[str], draws: list[int], evidences: Mapping[str, Evidence | None]) -> Any:
-    """The table and the words below it."""
+    """Return the table of a comparison of models, with its notes."""
     from ..results.table import SummaryTable
 
     elpd = np.array([found.estimate(found.contrast(k)) for k in range(len(names))])
@@ -181,7 +184,7 @@ _DECIMALS |= {"subsampling_se_diff": 2, "se_diff": 2, "elpd_diff": 2}
 
 
 def notes(table: Any, found: LeftOut, verdicts: list[Verdict]) -> list[str]:
-    """What the table means, in sentences."""
+    """Return the sentences below the table: what the comparison says."""
     names = list(table.index)
     said = [verdict.words(names[0], name, table.loc[name]) for name, verdict in zip(names[1:], verdicts, strict=True)]
     if any(verdict.undecided for verdict in verdicts):

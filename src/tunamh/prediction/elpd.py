@@ -81,7 +81,7 @@ _OF_OWN = (
 
 
 def unreliable(large: np.ndarray, limit: float) -> str:
-    """Which rows have a large Pareto k; an empty text if none has."""
+    """Return in words which rows have a large Pareto k; the text is empty if no row has."""
     if len(large) == 0:
         return ""
     shown = ", ".join(f"{number}" for number in large[:_SHOWN])

@@ -20,7 +20,7 @@ from .predictions import Predictor
 
 
 class ExactRows(NamedTuple):
-    """With the row left out, and with it, each times the row's weight."""
+    """Log densities of rows with the row left out and with it, each multiplied by the row's weight."""
 
     left_out: np.ndarray
     within: np.ndarray
@@ -29,7 +29,7 @@ class ExactRows(NamedTuple):
 
 
 def exact_rows(fitted: Fitted, sample: Sample) -> ExactRows:
-    """Of the rows of a sample; the data are read again for the other rows of their groups."""
+    """Compute the rows of a sample exactly. The data are read again for the other rows of the groups of these rows."""
     predictor = Predictor(fitted, "error", np.random.default_rng(0))
     n, weights = len(sample.places), None
     left, within, k = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -58,9 +58,10 @@ def exact_rows(fitted: Fitted, sample: Sample) -> ExactRows:
 
 
 def smoothed(removed: np.ndarray, density: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The logarithm of the mean density of rows, times ``w``, and Pareto k: draws have the importance ``1 / r``.
+    """Return, for each row, the log of its mean density without the row, times ``w``, and its Pareto k.
 
-    ``removed`` is ``log r`` and ``density`` the log density given a draw, both (row, draw).
+    Draws are weighted by ``1 / r``: ``removed`` is ``log r``, and ``density`` is the log density given a draw. Both
+    arrays are (row, draw).
     """
     from arviz_stats.base import array_stats
 

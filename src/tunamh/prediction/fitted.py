@@ -46,11 +46,12 @@ _PARTS: dict[str, Any] = {"family": {}, "predictors": {}, "factors": {}, "column
 
 @dataclass(frozen=True)
 class Groups:
-    """Effects of one factor: names of levels, effects (draws, levels, columns), and their scales and correlations.
+    """The effects of one factor: names of levels, effects (draws, levels, columns), their scales and correlations.
 
-    ``effects`` is None where a run kept no draws of them. ``given`` is the factor's place among those of new rows, and
-    ``predictor`` the class but the reference, by number, that the effects are of; None where there are no such classes.
-    ``parameter`` is the further parameter whose predictor they add to; None of the main predictor.
+    ``effects`` is None if the run did not store draws of the effects. ``given`` is the position of the factor among the
+    factors of new rows. ``predictor`` is the number of the class whose predictor contains the effects (None: there are
+    no such classes). ``parameter`` is the further parameter whose predictor contains the effects (None: the main
+    predictor).
     """
 
     name: str
@@ -66,7 +67,7 @@ class Groups:
 
 
 def kept_responses(result: Any) -> Any:
-    """By the number of the row; None of classes, whose numbers are those of names."""
+    """Return the responses in a result, by row number. Return None if the responses are classes with names."""
     found = result["observed_data"].data_vars if "observed_data" in getattr(result, "children", ()) else {}
     variables = [one for one in found.values() if "classes" not in one.attrs and one.dtype.kind in "fiu"]
     return variables[0] if len(variables) == 1 and variables[0].dims == ("row",) else None
@@ -74,7 +75,7 @@ def kept_responses(result: Any) -> Any:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Draws, one behind the other whatever chain they are from, and the description of the model."""
+    """The draws of a result, from all chains in one array, and the description of its model."""
 
     posterior: Any
     about: dict[str, Any]
@@ -86,9 +87,10 @@ class Fitted:
 
     @classmethod
     def open(cls, tree: Any, draws: int | None, family: Any = None, *, by_chain: bool = False) -> Fitted:
-        """``draws`` of all draws, evenly spread over the chains; None: at most 1000.
+        """Open a result for predictions.
 
-        ``by_chain``: the same draws of every chain, at least one.
+        ``draws`` is the number of draws that are used, evenly spread over the chains (None: at most 1000). If
+        ``by_chain`` is True, the same draws are used from every chain, at least one.
         """
         try:
             posterior = tree["posterior"]
@@ -120,7 +122,7 @@ class Fitted:
 
     @cached_property
     def data_rows(self) -> int | None:
-        """How many rows the model was fitted to; None where the result does not say."""
+        """Return the number of rows of the fit, or None if the result does not contain it."""
         try:
             return int(json.loads(self.posterior.attrs["settings"])["data_rows"])
         except (KeyError, TypeError, ValueError, RecursionError):
@@ -133,22 +135,25 @@ class Fitted:
 
     @cached_property
     def family(self) -> BaseFamily | None:
-        """None of a user's own, unless it is given again: results keep nothing but its text."""
+        """Return the family, or None for a user's own family that was not passed again.
+
+        Results contain no code, so they do not contain such a family.
+        """
         return family_from_json(self.about["family"]) if self.user_family is None else self.user_family
 
     @property
     def data_columns(self) -> tuple[str, ...]:
-        """Columns of the data that a user's own energy is given as they are."""
+        """Return the names of the data columns that are arguments of a user's own energy."""
         return tuple(map(str, self.about.get("data_columns", ())))
 
     @property
     def named_predictors(self) -> tuple[str, ...]:
-        """The predictors of a model that is not linear (`tunamh.nonlinear`); of others none."""
+        """Return the names of the predictors of a `tunamh.nonlinear` model; for other models an empty tuple."""
         return tuple(map(str, self.about.get("named_predictors", ())))
 
     @cached_property
     def responses(self) -> ResponseDistribution:
-        """The distribution of a response."""
+        """Return the distribution of a response given its parameters."""
         found = None if self.family is None else self.family.response_distribution()
         if found is None:
             text = self.about["family"].get("text", "the family")
@@ -159,17 +164,17 @@ class Fitted:
         return found
 
     def link_of(self, parameter: str) -> Link:
-        """Of a parameter that columns describe."""
+        """Return the link of a parameter that has a predictor."""
         return IDENTITY if self.family is None else self.family.parameter_links.get(parameter, IDENTITY)
 
     @property
     def per_class(self) -> bool:
-        """Whether there are coefficients for every class but one."""
+        """Return True if every class except one has its own coefficients."""
         return self.family is not None and self.family.coefficients_per_class
 
     @cached_property
     def classes(self) -> np.ndarray | None:
-        """The classes of the response as the data have them, whole numbers or text; None of other responses."""
+        """Return the classes of the response as the data have them, whole numbers or text; None for other responses."""
         names = self.about.get("classes")
         if names is None:
             return None
@@ -179,7 +184,10 @@ class Fitted:
             return np.array(list(map(str, names)))
 
     def draws(self, variable: str, of_class: int | None = None) -> np.ndarray:
-        """Of a variable, the picked ones: (draws, ...). Of group effects of classes, those of one class."""
+        """Return the draws of a variable that are used for predictions: an array (draws, ...).
+
+        If group effects differ between classes, ``of_class`` says for which class they are returned.
+        """
         found = self.posterior[variable]
         if of_class is not None:
             found = found.isel({found.attrs[CLASSES]: of_class})
@@ -187,7 +195,10 @@ class Fitted:
         return values.reshape(-1, *values.shape[2:])[self.picked]
 
     def picked_posterior(self) -> Any:
-        """The picked draws, of every chain the same, without group effects, of which there may be many."""
+        """Return the draws that are used for predictions, without group effects, because these may be very many.
+
+        The draws have the same numbers in every chain.
+        """
         import xarray
 
         kept = self.posterior.to_dataset() if isinstance(self.posterior, xarray.DataTree) else self.posterior
@@ -218,7 +229,10 @@ class Fitted:
         return self.draws(name, of_class)
 
     def coefficients(self, side: RightSide, of: str = "") -> np.ndarray:
-        """(draws, columns) of a right side of the formula; of classes, those of the first come first."""
+        """Return the coefficients (draws, columns) of a right side.
+
+        With classes, those of the first class come first.
+        """
         parts = []
         for piece in pieces_of(side):
             own = self._of_term(COEFFICIENT, piece.name, of)
@@ -239,12 +253,12 @@ class Fitted:
         return found
 
     def further(self, name: str) -> np.ndarray:
-        """Coefficients (draws, columns) of a parameter of the family that columns describe."""
+        """Return the coefficients (draws, columns) in the predictor of a further parameter."""
         return self.draws(name) if self.formula is None else self.coefficients(self.formula.others[name], name)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
-        """The family's parameters, known ones and drawn ones, that columns do not describe: numbers, or (draws, 1)."""
+        """Return the parameters of the family that have no predictor: known numbers, or draws of shape (draws, 1)."""
         if self.family is None:
             return {}
         found: dict[str, Any] = dict(self.family.known_parameters())

@@ -20,7 +20,11 @@ integrals would take longer than all else."""
 
 
 class Sample(NamedTuple):
-    """Looked-at rows, their places among the complete rows, how many there are of these, and where all rows are."""
+    """The rows that `loo` computes exactly, and where they are.
+
+    ``places`` are the positions of these rows among the complete rows (rows without missing values), ``n_rows`` is the
+    number of complete rows, and ``data`` are all rows.
+    """
 
     frame: Frame
     places: np.ndarray
@@ -29,7 +33,7 @@ class Sample(NamedTuple):
     names: list[str]
 
     def all_rows(self) -> Iterator[tuple[Frame, np.ndarray]]:
-        """Complete rows and their places; the data are not read again where the sample is all rows."""
+        """Return all complete rows with their positions. If the sample is all rows, the data are not read again."""
         if len(self.places) == self.n_rows:
             yield self.frame, self.places
             return
@@ -40,10 +44,10 @@ class Sample(NamedTuple):
 
 
 class GroupRows(NamedTuple):
-    """All rows of some groups of a factor, small groups first, and which of the rows are looked at.
+    """All rows of some groups of a factor, small groups first, with the rows that `loo` computes exactly.
 
-    Of groups with several effects every looked-at row has the rows of its group to itself: its code says for whom a row
-    is there.
+    If groups have several effects, the rows of a group are repeated for each row that is computed, and ``codes`` says
+    for which one a copy is there.
     """
 
     group: Groups
@@ -53,14 +57,21 @@ class GroupRows(NamedTuple):
 
 
 def can_be_integrated(fitted: Fitted, group: Groups) -> bool:
-    """Effects that are independent of those of other groups, in the main predictor, which is the only one."""
+    """Return True if the effects of a factor can be integrated out group by group.
+
+    They must be independent between groups and in the main predictor, and this must be a single linear predictor: not
+    one for each class, and not those of `tunamh.nonlinear`.
+    """
     own = not group.related and group.effects is not None
     main = group.predictor is None and group.parameter is None
     return own and main and not fitted.per_class and not fitted.named_predictors
 
 
 def group_rows(fitted: Fitted, sample: Sample) -> list[GroupRows]:
-    """Of every factor: the groups of looked-at rows that are in no smaller group of another factor."""
+    """Return the small groups of the sampled rows, for every factor.
+
+    A row counts only in the smallest of its groups, and only if this group has at most `MOST_ROWS` rows.
+    """
     found = [_Collected(fitted, one, sample) for one in fitted.groups if can_be_integrated(fitted, one)]
     if not found:
         return []
@@ -96,7 +107,10 @@ class _Collected:
             self._pieces.append((frame.take(kept), codes[kept], places[kept]))
 
     def rows(self, wanted: np.ndarray, places: np.ndarray) -> GroupRows | None:
-        """All rows of the groups of some rows of the sample, whose ``places`` tell which rows they are."""
+        """Return all rows of the groups of some rows of the sample.
+
+        ``places`` are the positions of the sampled rows.
+        """
         if len(wanted) == 0:
             return None
         codes = np.concatenate([piece[1] for piece in self._pieces])

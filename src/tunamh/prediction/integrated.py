@@ -42,7 +42,11 @@ LogDensity = Callable[[np.ndarray], np.ndarray]
 
 
 def integrated(predictor: Predictor, rows: GroupRows) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Some looked-at rows at a time: numbers in the sample, ``log B / A_i`` and ``log C_i / A_i``, (row, draw)."""
+    """Compute the densities of sampled rows, some rows at a time.
+
+    Each result contains the numbers of the rows in the sample, ``log B / A_i`` and ``log C_i / A_i``, arrays (row,
+    draw).
+    """
     draws, starts = len(predictor.fitted.picked), np.flatnonzero(np.diff(rows.codes, prepend=-1))
     size = max(1, _NUMBERS_AT_ONCE // (draws * _NODES))
     first, ends = 0, np.append(starts[1:], len(rows.codes))
@@ -93,10 +97,11 @@ def _of_part(
 
 
 class Line(NamedTuple):
-    """What is integrated over in every group: a number ``u``, whose law given all else is about ``mean``.
+    """The number ``u`` that is integrated out in every group.
 
-    ``effects`` are its values at the draws (draws, groups), ``column`` is what it adds to a row's predictor, and
-    ``rest`` the effects where it is zero. Its law is normal, or Student-t with ``df`` degrees of freedom.
+    ``effects`` (draws, groups) are its values at the draws, ``column`` is what ``u`` is multiplied by in the predictor
+    of a row, and ``rest`` are the effects if ``u`` is zero. Given all else, ``u`` has a law with centre ``mean``:
+    normal, or Student-t with ``df`` degrees of freedom.
     """
 
     effects: np.ndarray
@@ -108,7 +113,7 @@ class Line(NamedTuple):
 
 
 class Curved(NamedTuple):
-    """Rows, the looked-at one of each group, and the curvatures of their log densities, (draws, rows)."""
+    """Rows with the sampled row of each group, and the curvatures of their log densities, an array (draws, rows)."""
 
     codes: np.ndarray
     looked: np.ndarray

@@ -76,7 +76,7 @@ def loo(
 
 
 def estimate_of(found: LeftOut, model: int, fitted: Fitted) -> LooEstimate:
-    """The estimate of one model, as ArviZ has it."""
+    """Return the estimate for one model in the form of ArviZ."""
     import xarray
 
     from .elpd import LooEstimate

@@ -41,7 +41,11 @@ MOST_KEPT = 10_000_000
 
 
 class LeftOut(NamedTuple):
-    """Of ``K`` models: columns ``0 ... K - 1`` are rows left out, ``K ... 2 K - 1`` the same rows not left out."""
+    """Predictive densities of ``K`` models.
+
+    Columns ``0 ... K - 1`` are for rows that are left out, and columns ``K ... 2 K - 1`` for the same rows not left
+    out.
+    """
 
     n_rows: int
     numbers: np.ndarray  # of the sampled rows in the data
@@ -61,11 +65,11 @@ class LeftOut(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether the sample is all rows."""
+        """Return True if the sample is all rows."""
         return len(self.numbers) == self.n_rows
 
     def contrast(self, model: int, other: int | None = None) -> np.ndarray:
-        """That of one model, or of one less another."""
+        """Return the contrast of one model, or of the difference of two models: a vector of 0, 1 and -1."""
         c = np.zeros(len(self.total))
         c[model] = 1.0
         if other is not None:
@@ -73,16 +77,19 @@ class LeftOut(NamedTuple):
         return c
 
     def contrast_of_parameters(self, model: int) -> np.ndarray:
-        """Of the effective number of parameters: by how much rows are predicted better when they are not left out."""
+        """Return the contrast of the effective number of parameters.
+
+        This is the difference between the log densities of rows that are not left out and of rows that are left out.
+        """
         return self.contrast(self.models + model, model)
 
     def estimate(self, c: np.ndarray) -> float:
-        """Of the sum over all rows."""
+        """Return the estimate of the sum over all rows for a contrast."""
         off = c @ (self.exact - self.surrogate)
         return float(c @ self.total + self.n_rows * off.mean())
 
     def sampling_error(self, c: np.ndarray) -> float:
-        """Its standard error, as only some rows are computed exactly."""
+        """Return the part of the standard error that exists because only some rows are computed exactly."""
         m, n = len(self.numbers), self.n_rows
         if m == n:
             return 0.0
@@ -91,7 +98,10 @@ class LeftOut(NamedTuple):
         return float(n * np.std(c @ (self.exact - self.surrogate), ddof=1) * np.sqrt((1 - m / n) / m))
 
     def error_between_rows(self, c: np.ndarray) -> float:
-        """The standard error that the sum would have if it were exact: the rows are a sample themselves."""
+        """Return the part of the standard error that exists because the rows themselves are a sample.
+
+        This would be the standard error of the sum if all rows were computed exactly.
+        """
         n, exact = self.n_rows, c @ (self.exact - self.centre[:, None])
         squares = np.square(exact) - np.square(c @ (self.surrogate - self.centre[:, None]))
         mean = self.estimate(c) / n - c @ self.centre
@@ -102,12 +112,16 @@ class LeftOut(NamedTuple):
         return float(np.sqrt(n * variance))
 
     def error(self, c: np.ndarray) -> float:
-        """Both together."""
+        """Return the standard error of the estimate, from both parts."""
         return float(np.hypot(self.sampling_error(c), self.error_between_rows(c)))
 
 
 def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Generator) -> LeftOut:
-    """One map over all rows for the surrogates of all models, then importance sampling for the sampled ones."""
+    """Compute the densities of left-out rows.
+
+    One pass over all rows computes an approximation for every model; then the sampled rows are computed by importance
+    sampling.
+    """
     formulas = [_formula(fitted) for fitted in fits.values()]
     sample, surrogates = RandomRows(rows, rng), [SurrogateOfRows(fitted) for fitted in fits.values()]
     sums, kept = _Sums(2 * len(surrogates)), _Kept()

@@ -15,7 +15,7 @@ from .times import Seen
 
 
 class ModelRows(NamedTuple):
-    """Rows as columns of the model, their weights, and what was seen of their responses."""
+    """Rows as columns of the model, with their weights, and with what was seen of their responses (censoring)."""
 
     chunk: Chunk
     weights: np.ndarray | None
@@ -23,7 +23,7 @@ class ModelRows(NamedTuple):
 
 
 def model_rows(fitted: Fitted, frame: Frame, size: int) -> list[ModelRows]:
-    """Complete rows, at most ``size`` at a time."""
+    """Return complete rows as the model reads them, at most ``size`` rows in each entry of the list."""
     assert fitted.formula is not None
     weighted, found = fitted.formula.beside.get("weights"), []
     seen = Seen.of(fitted.formula, frame)
@@ -36,6 +36,6 @@ def model_rows(fitted: Fitted, frame: Frame, size: int) -> list[ModelRows]:
 
 
 def needed_columns(formula: FormulaModel) -> list[str]:
-    """The columns of predictors, response, trials and weights."""
+    """Return the names of the columns of predictors, response, trials and weights."""
     found = [*formula.predictor_columns, *columns_in(formula.response.node)]
     return [*found, *(name for node in formula.beside.values() for name in columns_in(node))]

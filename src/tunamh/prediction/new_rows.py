@@ -32,7 +32,11 @@ KEEP = "keep"
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows: common columns, offset, columns of further parameters, and each factor's group and columns."""
+    """Some new rows as the model reads them.
+
+    They have the common columns, the offset, the columns of further parameters, and for each factor the group and the
+    columns of its effects.
+    """
 
     first: int
     columns: Columns
@@ -54,7 +58,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class NewRowExtras:
-    """What a user gives beside the rows: for all of them, or None."""
+    """What a user passes beside the new rows: an array for all rows, or None."""
 
     offset: Any = None
     trials: Any = None
@@ -63,7 +67,7 @@ class NewRowExtras:
 
 
 class Effects(Enum):
-    """Which group effects count: all, those of the factors whose columns the table has, or none."""
+    """Which group effects are used: all, those of factors whose columns are in the table, or none."""
 
     ALL = 0
     AT_HAND = 1
@@ -75,7 +79,7 @@ class Effects(Enum):
 
 
 class NewRows:
-    """Rows of a table, of which every chunk is read when it is asked for."""
+    """New rows of a table. Each chunk of rows is read when it is needed."""
 
     def __init__(
         self,
@@ -130,7 +134,7 @@ class NewRows:
 
     @cached_property
     def index(self) -> Any:
-        """The row labels of a pandas table, None of others."""
+        """Return the row labels of a pandas table, or None for other tables."""
         if not has_row_labels(self.user_table) or self.user_table.index.nlevels > 1:
             return None
         return np.asarray(self.user_table.index)
@@ -155,7 +159,7 @@ class NewRows:
             )
 
     def refuse_missing_trials(self) -> None:
-        """A number of successes needs a number of trials."""
+        """Raise an error if the model needs numbers of trials and the user has not passed them."""
         formula = self.fitted.formula
         if self.given.trials is not None:
             return

@@ -120,7 +120,7 @@ def predict(
 
 
 class Predictor:
-    """Linear predictors and parameters of chunks of rows."""
+    """Computes linear predictors and parameters for chunks of rows."""
 
     def __init__(self, fitted: Fitted, new_levels: str, rng: np.random.Generator, argument: str = "new_levels"):
         self.fitted, self.new_levels, self.rng = fitted, new_levels, rng
@@ -133,7 +133,7 @@ class Predictor:
         return max(1, _NUMBERS_AT_ONCE // (len(self.fitted.picked) * (self.classes + 1)))
 
     def linear(self, chunk: Chunk) -> np.ndarray:
-        """(draws, rows), or (draws, rows, classes - 1)."""
+        """Return the linear predictors: an array (draws, rows), or (draws, rows, classes - 1)."""
         columns, theta, dim = chunk.columns, self.fitted.theta, int(self.fitted.about["dim"])
         if columns.dim != dim:
             raise FormulaError(f"the formula makes {columns.dim} columns, and the result has coefficients of {dim}.")
@@ -207,7 +207,7 @@ class Predictor:
         return self._unseen[key]
 
     def named(self, chunk: Chunk, eta: np.ndarray) -> np.ndarray:
-        """The predictors of a model that is not linear, (draws, rows, predictors)."""
+        """Return the predictors of a `tunamh.nonlinear` model: an array (draws, rows, predictors)."""
         found = self.parameters(chunk)
         each = [np.broadcast_to(found[name], eta.shape) for name in self.fitted.named_predictors]
         return np.stack(each, axis=-1)

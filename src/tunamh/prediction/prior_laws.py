@@ -14,9 +14,10 @@ from ..priors.mixtures import EACH, HORSESHOE, Mixture
 
 
 def coefficients(base: Any, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(draws, coefficients) of a regression's prior, and (draws, scales) of the unknown scales of curves and groups.
+    """Draw coefficients (draws, coefficients) and unknown scales (draws, scales) from the prior of a regression.
 
-    Coefficients of further predictors are among them, where curves of these have unknown scales.
+    The scales are those of curves and groups. The coefficients include those of further predictors whose curves have
+    unknown scales.
     """
     own = base.coefficient_prior if base.joint_prior is None else base.joint_prior
     names = base.names[: len(own.flat)]
@@ -53,7 +54,10 @@ def _variances(mixture: Mixture, n: int, rng: np.random.Generator) -> tuple[np.n
 
 
 def draws_from(laws: Laws, n: int, rng: np.random.Generator, *, names: list[str], positive: bool = False) -> np.ndarray:
-    """(draws, coordinates) of independent laws; ``positive``: restricted to positive numbers."""
+    """Draw from independent laws: an array (draws, coordinates).
+
+    If ``positive`` is True, the laws are restricted to positive numbers.
+    """
     columns = []
     for name, kind, *numbers in zip(names, *laws, strict=True):
         power = -0.5 if kind >= ON_PRECISION else 0.5 if kind >= ON_VARIANCE else 1.0

@@ -9,10 +9,13 @@ MOST_UNRELIABLE = 0.05
 
 
 def good_k(draws: int) -> float:
-    """Up to this Pareto k, importance sampling with so many draws is reliable (Vehtari et al. 2024)."""
+    """Return the largest Pareto k with which importance sampling with this number of draws is reliable.
+
+    The formula is from Vehtari et al. (2024).
+    """
     return float(min(1.0 - 1.0 / np.log10(draws), 0.7)) if draws > 10 else 0.0
 
 
 def two_digits(value: float) -> str:
-    """As few digits as say how large it is, without an exponent."""
+    """Return a number as text with two significant digits below 10 and no decimals above, without an exponent."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

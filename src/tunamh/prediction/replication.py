@@ -85,7 +85,10 @@ def _extended(posterior: Any, groups: Any) -> Any:
 
 
 def refuse_lost_array(fitted: Fitted, name: str) -> None:
-    """Weights and trials that were no column of the data are not kept."""
+    """Raise `NotApplicable` if weights or trials were an array and not a column of the data.
+
+    Results do not contain such arrays.
+    """
     if fitted.formula is not None and name in fitted.formula.arrays:
         raise NotApplicable(
             f"{name} of this model was an array, which a result does not contain: fit the model with the name of a "
@@ -99,9 +102,9 @@ RESPONSES, DENSITIES = "posterior_predictive", "log_likelihood"
 def replicated(
     fitted: Fitted, data: Any, rows: int, rng: Any, wanted: Sequence[str]
 ) -> tuple[Any, int, np.ndarray | None]:
-    """The tree, how many rows there are of which the subsample is one, and the weights of its rows, if any.
+    """Return the tree, the number of rows from which the subsample was drawn, and the weights of the sampled rows.
 
-    ``wanted`` names the groups with an entry for every draw and row.
+    The weights are None if there are none. ``wanted`` names the groups with an entry for every draw and row.
     """
     import xarray
 

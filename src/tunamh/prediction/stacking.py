@@ -10,9 +10,10 @@ _MOST_ROWS = 200_000  # evenly spaced: the mean over so many rows is known well 
 
 
 def stacking_weights(found: LeftOut) -> np.ndarray | None:
-    """``argmax_w sum_i log sum_k w_k p_k(y_i | all rows but i)``; None where rows are too many, or weighted.
+    """Return the stacking weights ``argmax_w sum_i log sum_k w_k p_k(y_i | all rows but i)``.
 
-    Rows of the subsample have their exact densities, the others their surrogates.
+    Rows of the subsample have exact densities, the others have approximations. The result is None if there are too many
+    rows, or if rows have weights.
     """
     if found.weights is not None or found.kept is None:
         return None

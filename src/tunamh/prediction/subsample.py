@@ -19,25 +19,25 @@ _ROWS_AT_ONCE = 65_536
 
 
 class Block(NamedTuple):
-    """Some rows of a table of which nothing is missing, and their numbers in the table."""
+    """Some rows of a table without missing values, and their row numbers in the table."""
 
     frame: Frame
     numbers: np.ndarray
 
     def parts(self, size: int) -> Iterator[Frame]:
-        """At most ``size`` rows at a time. A factor has the levels that occur in them."""
+        """Yield at most ``size`` rows at a time. A factor contains only the levels that occur in these rows."""
         for first in range(0, self.frame.n_rows, size):
             yield packed(self.frame.take(slice(first, first + size)))
 
 
 def packed(frame: Frame) -> Frame:
-    """With the levels only that occur: there may be many groups."""
+    """Return a table whose factors contain only the levels that occur, because there may be many groups."""
     columns = {name: one.packed() if isinstance(one, Factor) else one for name, one in frame.columns.items()}
     return Frame(columns, frame.n_rows)
 
 
 def complete_blocks(data: Any, names: Sequence[str]) -> Iterator[Block]:
-    """The complete rows of a table, or of tables in blocks, a block at a time."""
+    """Yield the rows without missing values of a table or of tables in blocks, one block at a time."""
     names, data = list(names), remaining(data)
     for start, table in _blocks(data, names):
         found = complete_rows(read(table, names), table.n_rows)
@@ -57,10 +57,10 @@ def _blocks(data: Any, names: list[str]) -> Iterator[tuple[int, Frame]]:
 
 
 class RandomRows:
-    """The ``size`` rows with the smallest of independent uniform keys, of all rows that were offered.
+    """A random sample of rows: each row gets an independent uniform key, and the ``size`` smallest keys are the sample.
 
-    Every set of ``size`` rows is equally likely, so this is a simple random sample without replacement. The keys come
-    in the order of the rows: the sample does not depend on how the rows are divided into blocks.
+    Every set of ``size`` rows is equally likely, so this is a simple random sample without replacement. The keys are
+    drawn in the order of the rows. So the sample does not depend on how the rows are divided into blocks.
     """
 
     def __init__(self, size: int, rng: np.random.Generator):
@@ -69,7 +69,7 @@ class RandomRows:
         self._pieces: list[tuple[np.ndarray, np.ndarray, Block]] = []
 
     def offer(self, block: Block) -> None:
-        """Take those rows that may be in the sample."""
+        """Draw the keys of a block of rows, and keep the rows that may be in the sample."""
         keys = self.rng.random(block.frame.n_rows)
         places = np.arange(self.offered, self.offered + len(keys))
         self.offered += len(keys)
@@ -95,7 +95,10 @@ class RandomRows:
         self._pieces = pieces
 
     def taken(self) -> tuple[Frame, np.ndarray, np.ndarray]:
-        """The sample: its rows, their numbers in the table, and their places among the rows that were offered."""
+        """Return the sampled rows, their row numbers in the table, and their positions.
+
+        The positions are counted among all rows without missing values.
+        """
         if not self._pieces:
             raise FormulaError("the data have no rows without missing values.")
         columns: list[dict[str, Column]] = [dict(block.frame.columns) for _, _, block in self._pieces]

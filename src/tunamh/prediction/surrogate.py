@@ -35,14 +35,14 @@ _LARGEST = 0.9  # of c f2 v, where the posterior is far from normal
 
 
 class Surrogate(NamedTuple):
-    """Of some rows: the log predictive density with the row left out, and with it, each times the row's weight."""
+    """Approximate log densities of some rows: with the row left out and with it, each times the weight of the row."""
 
     left_out: np.ndarray
     within: np.ndarray
 
 
 class SurrogateOfRows:
-    """Computes the surrogate of chunks of rows."""
+    """A function that computes the approximate leave-one-out densities of chunks of rows."""
 
     def __init__(self, fitted: Fitted):
         nobody = np.random.default_rng(0)  # levels that are not known are refused, so nothing is drawn
@@ -101,7 +101,7 @@ class SurrogateOfRows:
 
 
 def surrogate_of(of: SurrogateOfRows, frame: Frame) -> Surrogate:
-    """Of all rows of a frame."""
+    """Return the approximate log densities of all rows of a table."""
     found = [of.of(*part) for part in model_rows(of.fitted, frame, of.rows_at_once)]
     return Surrogate(*map(np.concatenate, zip(*found, strict=True)))
 
@@ -114,7 +114,7 @@ class _Quadratic(NamedTuple):
     leverage: np.ndarray
 
     def log_mean(self, c: np.ndarray) -> np.ndarray:
-        """``L(c)``."""
+        """Return ``L(c)``, the log of the mean of ``f^c`` by the formula of this file."""
         left = 1.0 - np.minimum(c * self.leverage, _LARGEST)
         return c * self.value + 0.5 * c * c * self.slope / left - 0.5 * np.log(left)
 
@@ -128,7 +128,10 @@ class _OfClasses(NamedTuple):
     variance: np.ndarray
 
     def log_mean(self, c: np.ndarray) -> np.ndarray:
-        """``c f0 + c^2 f1' (I - c V F)^-1 V f1 / 2 - log|I - c V F| / 2``."""
+        """Return the log mean for several predictors.
+
+        It is ``c f0 + c^2 f1' (I - c V F)^-1 V f1 / 2 - log|I - c V F| / 2``.
+        """
         pull = np.einsum("nkl,nlm->nkm", self.variance, self.curvature)
         most = np.maximum(np.abs(np.trace(pull, axis1=1, axis2=2) * c), 1e-300)  # no eigenvalue is larger
         c = c * np.minimum(1.0, _LARGEST / most)

@@ -122,14 +122,17 @@ def _names(table: Frame, by: str | None) -> list[str]:
 
 
 class Steps(NamedTuple):
-    """The share that has had no event, from each time on."""
+    """The share of rows without an event, as a step function: times, and the share from each time on."""
 
     times: np.ndarray
     survival: np.ndarray
 
 
 def kaplan_meier(stop: np.ndarray, happened: np.ndarray, entry: np.ndarray | None = None) -> Steps:
-    """``prod_{t_k <= t} (1 - d_k / n_k)``: ``d_k`` events at ``t_k``, among ``n_k`` rows under observation then."""
+    """Return the Kaplan-Meier estimate ``prod_{t_k <= t} (1 - d_k / n_k)``.
+
+    ``d_k`` is the number of events at time ``t_k``, and ``n_k`` the number of rows under observation at this time.
+    """
     times, events = np.unique(stop[happened], return_counts=True)
     left = np.searchsorted(np.sort(stop), times, side="left")
     came = len(stop) if entry is None else np.searchsorted(np.sort(entry), times, side="left")

@@ -20,7 +20,10 @@ TIME_KINDS = (*AT_TIMES, "median")
 
 
 def checked_times(kind: str, times: Any) -> np.ndarray | None:
-    """The times of ``kind="survival"`` and ``"hazard"``; None of other kinds."""
+    """Check the argument ``times`` and return it.
+
+    Other kinds than "survival" and "hazard" have no times: return None.
+    """
     if kind not in AT_TIMES:
         if times is not None:
             raise ValueError(f"times= is for kind='survival' and 'hazard', not for {kind!r}: leave it out.")
@@ -34,7 +37,7 @@ def checked_times(kind: str, times: Any) -> np.ndarray | None:
 
 
 def refuse_without_times(fitted: Fitted, kind: str) -> None:
-    """Raise for responses that are no times."""
+    """Raise an error if the responses are not times."""
     if kind in TIME_KINDS and (fitted.family is None or fitted.family.responses is not Responses.POSITIVE):
         named = "a likelihood of your own" if fitted.family is None else type(fitted.family).__name__
         raise NotApplicable(
@@ -46,7 +49,7 @@ def refuse_without_times(fitted: Fitted, kind: str) -> None:
 def of_times(
     responses: ResponseDistribution, kind: str, times: np.ndarray | None, eta: np.ndarray, p: Parameters
 ) -> np.ndarray:
-    """Medians (draws, rows), or survival or hazard (draws, rows, times)."""
+    """Return medians, an array (draws, rows), or survival or hazard, an array (draws, rows, times)."""
     if kind == "median":
         return responses.quantile(0.5, eta, p)
     assert times is not None
@@ -57,25 +60,28 @@ def of_times(
 
 
 class Seen(NamedTuple):
-    """Of some rows: codes of censoring (0 seen, 1 larger, -1 smaller), and when they came under observation."""
+    """What was seen of some responses: codes of censoring (0 seen, 1 larger, -1 smaller) and times of entry."""
 
     codes: np.ndarray | None
     entry: np.ndarray | None
 
     @classmethod
     def of(cls, formula: FormulaModel, some: Any) -> Seen:
-        """As the formula's columns say."""
+        """Return the censoring and the entry times of some rows, from the columns that the formula names."""
         wanted = {name: node for name, node in formula.beside.items() if name in ("event", "censored", "entry")}
         values = formula.values(some, [name for node in wanted.values() for name in columns_in(node)])
         found = {name: values.numbers(node) for name, node in wanted.items()}
         return cls(censoring_of(found), found.get("entry"))
 
     def part(self, which: slice) -> Seen:
-        """Some of the rows."""
+        """Return the object for a slice of its rows."""
         return Seen(*(None if values is None else values[which] for values in self))
 
     def log_density(self, responses: ResponseDistribution, y: np.ndarray, eta: np.ndarray, p: Parameters) -> Any:
-        """Of an event at ``y``, or of none before (or after) ``y``; given that there was none before the entry."""
+        """Return the log density of what was seen of each row, given no event before its entry.
+
+        This is the log density of an event at ``y``, or the log probability of no event before (or after) ``y``.
+        """
         found = responses.log_density(y, eta, p)
         if self.codes is not None and (self.codes != 0).any():
             later = responses.log_tail(y, eta, p, above=True)

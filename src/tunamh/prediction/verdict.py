@@ -21,7 +21,10 @@ WAY_OUT = (
 
 
 class Verdict(NamedTuple):
-    """Whether unreliable rows of either model are too many, or are all that the difference is made of."""
+    """Whether rows with unreliable values decide a comparison of two models.
+
+    ``share`` is the share of such rows in either model. ``decided_by_them`` is True if the difference comes from them.
+    """
 
     share: float
     decided_by_them: bool
@@ -40,7 +43,7 @@ class Verdict(NamedTuple):
         return self.share > MOST_UNRELIABLE or self.decided_by_them
 
     def words(self, best: str, name: str, line: Any) -> str:
-        """Of the line of a table."""
+        """Return the comparison of two models in words, from a line of the table."""
         apart, error = line["elpd_diff"], line["se_diff"]
         told = f"elpd is {apart:,.1f} higher, standard error {two_digits(error)}"
         if self.undecided:

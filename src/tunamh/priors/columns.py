@@ -29,12 +29,12 @@ def plain(values: Any, what: str) -> Any:
 
 
 def each(values: Any) -> Iterable[float]:
-    """All numbers of a plain value."""
+    """Return all numbers of a value that `plain` has made."""
     return values.values() if isinstance(values, dict) else np.ravel(values)
 
 
 def in_columns(values: Any, names: Sequence[str], what: str) -> Any:
-    """A plain value with what went by name in the order of the columns."""
+    """Return the numbers of a prior in the order of the columns. Only a dict by column names is changed."""
     if not isinstance(values, dict):
         return values
     unknown, missing = [key for key in values if key not in names], [name for name in names if name not in values]
@@ -63,7 +63,7 @@ def per_coordinate(values: Any, dim: int, what: str) -> np.ndarray:
 
 
 def plain_covariance(values: Any) -> Any:
-    """A tuple of tuples, or a dict of dicts by column name, which is what a pandas table becomes."""
+    """Return a covariance as a tuple of tuples. A pandas table becomes a dict of dicts by column name."""
     name = "covariance of the prior"
     if has_row_labels(values) and hasattr(values, "columns"):
         if not (values.index.is_unique and values.columns.is_unique):

@@ -17,12 +17,12 @@ from .laws import ON_VARIANCE, RECORD, Laws, laws_at, records
 
 
 def improper(laws: Laws) -> np.ndarray:
-    """Which coordinates have a flat prior."""
+    """Return a boolean array: True for each coordinate with a flat prior."""
     return np.isin(laws.kind % ON_VARIANCE, FLAT_KINDS)
 
 
 def log_density(laws: Laws, values: np.ndarray, *, positive: bool = False) -> float:
-    """Of independent proper laws at ``values``, with all constants."""
+    """Return the log density, with all constants, of independent proper laws at ``values``."""
     zero = np.zeros(len(values))
     kept = np.ones(len(values), dtype=np.bool_)
     whole = records(laws, kept, zero, zero, zero).reshape(len(values), RECORD)
@@ -31,7 +31,7 @@ def log_density(laws: Laws, values: np.ndarray, *, positive: bool = False) -> fl
 
 
 def log_constants(laws: Laws, *, positive: bool = False) -> np.ndarray:
-    """The logarithm of each law's constant."""
+    """Return the logarithm of the constant of each law."""
     found = np.empty(len(laws.kind))
     for k, (kind, *numbers) in enumerate(zip(*laws, strict=True)):
         own = Numbers(*map(float, numbers))

@@ -48,16 +48,17 @@ _NO_DEVIATION = 1e-10  # of the largest value: what is left of a constant column
 
 
 class Columns(NamedTuple):
-    """Per column, or per term: its mean, and the size ``s_j`` by which its coefficient is measured."""
+    """For each column or term: the mean, and the size ``s_j`` that is the unit of its coefficient."""
 
     mean: np.ndarray
     size: np.ndarray
 
     @classmethod
     def of_moments(cls, mean: np.ndarray, deviation: np.ndarray, low: np.ndarray, high: np.ndarray) -> Columns:
-        """From means, standard deviations and ranges.
+        """Make the object from means, standard deviations and ranges.
 
-        No variance exceeds ``(high - mean) (mean - low)``, and only that of two values attains it (Bhatia and Davis).
+        A column with only two values has their difference as its size. To find such columns: no variance exceeds
+        ``(high - mean) (mean - low)``, and only a column with two values attains it (Bhatia and Davis).
         """
         most = (high - mean) * (mean - low)
         two = (high > low) & (most - deviation**2 <= _TWO_VALUES * most)
@@ -69,7 +70,10 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class ByTerm(IndependentPrior):
-    """A prior for every term, which serves the coefficients of its span; the same for every class but one."""
+    """One prior for each term; it is the prior of all coefficients of this term.
+
+    With several classes, every class except the reference has the same priors.
+    """
 
     priors: Mapping[str, IndependentPrior]
     spans: Sequence[tuple[str, int]] = field(repr=False)
@@ -84,7 +88,7 @@ class ByTerm(IndependentPrior):
 
 
 def rounded(value: float) -> float:
-    """To three digits."""
+    """Return a number rounded to three digits."""
     return float(f"{value:.3g}")
 
 
@@ -94,12 +98,16 @@ def unit_without_intercept(centre: float | None, unit: float) -> float:
 
 
 def coefficient_scales(columns: Columns, unit: float) -> list[float]:
-    """Of every column."""
+    """Return the default prior's scale for the coefficient of every column."""
     return [rounded(COEFFICIENT_WIDTH * unit / size) for size in columns.size.tolist()]
 
 
 def intercept_prior(columns: Columns, centre: float | None, unit: float) -> IndependentPrior:
-    """About the centre of predictors, rounded to a thousandth of the prior's width; flat if no centre is known."""
+    """Return the default prior of the intercept.
+
+    Its centre is the centre of the predictors, rounded to a thousandth of the prior's width. It is flat if no centre is
+    known.
+    """
     if centre is None:
         return Flat()
     far = float(np.square(np.array(coefficient_scales(columns, unit)) * columns.mean).sum())
@@ -108,9 +116,9 @@ def intercept_prior(columns: Columns, centre: float | None, unit: float) -> Inde
 
 
 def beside_intercept(given: Any, intercepts: Mapping[str, IndependentPrior]) -> Any:
-    """A user's prior with scales of its own, with the default of the intercepts; None for any other prior.
+    """Return a user's prior with unknown scales, together with the default prior of the intercepts.
 
-    `Flat` is no prior at all, of the intercept neither.
+    `Flat` is returned as it is: then the prior of the intercept is flat, too. The result is None for any other prior.
     """
     if isinstance(given, Flat):
         return given

@@ -29,7 +29,7 @@ _ROOT = 0.5 * float(np.log(2 * np.pi))
 
 
 class Numbers(NamedTuple):
-    """The numbers of one coordinate's law; ``df`` is the shape of gamma laws."""
+    """The numbers of the prior law of one coordinate. For gamma laws ``df`` is the shape."""
 
     mean: float
     scale: float
@@ -37,10 +37,11 @@ class Numbers(NamedTuple):
 
 
 class Density(NamedTuple):
-    """One law. ``constant`` is added to the logarithm of `laws_at`'s density, so that it integrates to one.
+    """What is known of one prior law.
 
-    ``words`` names the law. ``draws(own, n, rng)`` returns ``n`` numbers that have it. ``log_above_zero(z, df)`` is
-    ``log P(X > 0)`` of a symmetric law, and ``z`` is its centre divided by its scale; None for other laws.
+    ``constant`` is added to the log density of `laws_at`; then the density integrates to one. ``words`` returns the law
+    in words. ``draws(own, n, rng)`` returns ``n`` draws. ``log_above_zero(z, df)`` returns ``log P(X > 0)`` of a
+    symmetric law, where ``z`` is its centre divided by its scale; it is None for other laws.
     """
 
     words: Callable[[Numbers], str]

@@ -11,7 +11,7 @@ PROBABILITIES = ("inflation", "positive")
 
 
 def laws_in_words(laws: Laws, *, positive: bool = False) -> list[str]:
-    """One text for each coordinate; ``positive``: of parameters that see one half of a symmetric law."""
+    """Return one text for each coordinate. ``positive`` says that a symmetric law is restricted to positive numbers."""
     return [
         _law_in_words(int(kind), Numbers(*map(float, numbers)), positive) for kind, *numbers in zip(*laws, strict=True)
     ]

@@ -13,12 +13,13 @@ _ROUNDING = 1e-10
 
 
 def by_differences(energy: Callable[[np.ndarray], float], theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
-    """Central differences of ``energy = -log prior``, over steps as long as the data leave the posterior wide.
+    """Return the expansion of a user's prior by central differences of ``energy = -log prior``.
 
-    But no longer than 2 or 3 of the prior's own scales: over them it bends by 5 at most. Across a kink (a Laplace
-    prior) they give the curvature as the posterior sees it (spec 5k): a shorter step would make the Laplace law too
-    narrow, and a chain of independent draws would stick in the tails. Coordinates that do not
-    interact, by two random checks, cost no mixed differences. Points outside the support count as no curvature.
+    The steps are as long as the posterior would be wide by the data alone, but at most 2 or 3 of the prior's own
+    scales: over a step, the energy bends by at most 5. At a kink (a Laplace prior) such a step gives the curvature that
+    the posterior sees (spec 5k). A shorter step would make the Laplace law too narrow, and then a chain of independent
+    draws would stay too long in the tails. If two random checks show that coordinates do not interact, mixed
+    differences are not computed. At points outside the support the curvature counts as zero.
     """
     with np.errstate(all="ignore"):  # what is not finite counts as no curvature
         return _by_differences(energy, theta, width)

@@ -23,7 +23,7 @@ _REFUSED = (
 
 
 def side_by_side(parts: Sequence[ReadyPrior]) -> ReadyMixture:
-    """The prior of all coefficients; at least one part has unknown scales."""
+    """Return one prior of all coefficients from priors of parts of them. At least one part has unknown scales."""
     known = [_checked(one) for one in parts]
     laws = Laws(*(np.concatenate(numbers) for numbers in zip(*(one.laws for one in known), strict=True)))
     mixtures = [one.mixture for one in known]

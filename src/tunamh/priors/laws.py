@@ -32,7 +32,10 @@ ON_VARIANCE, ON_PRECISION = 16, 32  # added to the kind of a law that is one of 
 
 
 class Laws(NamedTuple):
-    """The coordinates' laws, four vectors of one length; ``mean``, ``scale`` and ``df`` say nothing where not used."""
+    """The prior laws of the coordinates: four arrays of the same length.
+
+    A law ignores numbers that it does not need.
+    """
 
     kind: np.ndarray
     mean: np.ndarray
@@ -41,7 +44,10 @@ class Laws(NamedTuple):
 
     @property
     def precision(self) -> np.ndarray:
-        """The curvature at the centre; of a Laplace law, one over its variance."""
+        """Return the curvature of the energy at the centre of each law.
+
+        For a Laplace law it is 1 divided by its variance.
+        """
         about = [0.0, 1.0, (self.df + 1) / self.df, 0.5, 3 / np.pi**2]
         return np.select([self.kind == k for k in range(5)], about) * self.scale**-2
 
@@ -55,7 +61,10 @@ RECORD = 8
 
 
 def records(laws: Laws, which: np.ndarray, at: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> np.ndarray:
-    """The laws of the coordinates ``which`` and the quadratics that are added to them, one record behind the other."""
+    """Return an array of records, one for each coordinate in ``which``.
+
+    A record contains the law of the coordinate, and the quadratic function that is added to its log density.
+    """
     columns = np.arange(len(laws.kind)), *laws, at, gradient, curvature
     if len(columns) != RECORD or {len(column) for column in columns} != {len(which)}:
         raise ValueError(f"a record has {RECORD} numbers, each of them given for all {len(which)} coordinates")
@@ -77,13 +86,16 @@ def _as_power(value, kind):
 
 @helper(inline=True)
 def records_from(vector, start):
-    """The records that lie in a vector from ``start`` to its end."""
+    """Return the records in a vector, from position ``start`` to its end, as a matrix."""
     return matrix_window(vector, start, (vector.size - start) // RECORD, RECORD)
 
 
 @helper
 def laws_at(theta, records):
-    """``g u + h u^2 / 2`` minus the potential, for every record (a row of the matrix ``records``)."""
+    """Return the sum over all records of ``g u + h u^2 / 2`` minus the energy of the law.
+
+    A record is a row of the matrix ``records``.
+    """
     total = 0.0
     for k in range(records.shape[0]):
         own = theta[int(records[k, COORDINATE])]
@@ -142,10 +154,12 @@ def _normal(theta, hyper):
 
 
 def kink_width(width: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """``e`` of ``sqrt(t^2 + e^2)``, as which ``|t|`` bends: the posterior's width at the kink, where that is flat.
+    """Return ``e``, for which ``sqrt(t^2 + e^2)`` replaces the ``|t|`` of a Laplace prior near its kink.
 
-    The curvature there is ``1 / (scale e)`` and that of the data ``1 / width^2``. Data alone would make ``e = width``
-    (spec 5k), the prior alone, whose variance is ``2 scale^2``, ``e = 2 scale``: ``e^2 / width^2 + e / 2 scale = 1``.
+    ``width`` is the posterior standard deviation by the data alone. At the kink the curvature of the prior's energy is
+    ``1 / (scale e)``, and that of the data is ``1 / width^2``. With strong data, ``e = width`` (spec 5k). With the
+    prior alone, whose variance is ``2 scale^2``, ``e = 2 scale``. The equation ``e^2 / width^2 + e / (2 scale) = 1``
+    has both limits.
     """
     q = 0.5 / scale
     return 2.0 / (q + np.sqrt(q * q + 4.0 / width**2))
@@ -155,10 +169,12 @@ _WIDEST = 100.0  # of (width / scale)^2: tails that have no variance end somewhe
 
 
 def peak_width(width: np.ndarray, scale: np.ndarray, df: np.ndarray) -> np.ndarray:
-    """``e^2 / scale^2``, e the posterior's width: a Student-t peak bends as if its df were ``df + 3 e^2 / scale^2``.
+    """Return ``e^2 / scale^2``, where ``e`` is the width of the posterior at the peak of a Student-t prior.
 
-    The curvature at the peak is then ``(df + 1) / (df scale^2 + 3 e^2)``. With the data's it makes e, ``1 / e^2 =
-    1 / width^2 + (df + 1) / (df scale^2 + 3 e^2)``, a quadratic in e^2; the prior alone makes its standard deviation.
+    Near its peak such a prior bends as if its ``df`` were ``df + 3 e^2 / scale^2``. The curvature at the peak is then
+    ``(df + 1) / (df scale^2 + 3 e^2)``. Together with the curvature of the data this gives a quadratic equation for
+    ``e^2``: ``1 / e^2 = 1 / width^2 + (df + 1) / (df scale^2 + 3 e^2)``. With the prior alone, ``e`` is its standard
+    deviation.
     """
     data = 1.0 / np.minimum((width / scale) ** 2, _WIDEST)
     b = df * data + df - 2.0
@@ -192,7 +208,7 @@ class ReadyIndependent(ReadyPrior):
 
     @property
     def heavy(self) -> np.ndarray:
-        """Student-t laws without a variance."""
+        """Return a boolean array: True for Student-t laws that have no variance."""
         return (self.laws.kind == STUDENT_T) & (self.laws.df <= 2.0)
 
     @property
@@ -216,7 +232,7 @@ class ReadyIndependent(ReadyPrior):
 
 
 def ready(laws: Laws) -> ReadyIndependent:
-    """By the cheapest of the compiled forms."""
+    """Return the laws as a prior, with the cheapest compiled function that can compute them."""
     flat, zero = laws.kind == FLAT, np.zeros(len(laws.kind))
     if flat.all():
         log_prior, hyper = nothing, fixed([])

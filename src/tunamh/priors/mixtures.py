@@ -61,7 +61,10 @@ def _within(variance):
 
 @helper
 def draw_horseshoe(rng, here, hyper):
-    """``v_j = l_j t`` with half-Cauchy roots, by their inverse-gamma mixtures (Makalic and Schmidt 2016)."""
+    """Draw ``v_j = l_j t``, where the square roots of ``l_j`` and ``t`` are half-Cauchy.
+
+    The draws use inverse gamma mixtures (Makalic and Schmidt 2016).
+    """
     own = _horseshoe_at(hyper, 0)
     d, mixed, width = own.d, own.mixed, own.width
     for _ in range(_SWEEPS):
@@ -85,7 +88,7 @@ def _horseshoe(rng, place, model, stream, own, work, statistics):
 
 @helper
 def inverse_gaussian(rng, mean, shape):
-    """By Michael, Schucany and Haas (1976)."""
+    """Draw from an inverse Gaussian law, by the method of Michael, Schucany and Haas (1976)."""
     z = rng.standard_normal() ** 2
     x = mean + 0.5 * mean / shape * (mean * z - math.sqrt(4.0 * mean * shape * z + (mean * z) ** 2))
     x = max(x, 1e-300)
@@ -94,10 +97,10 @@ def inverse_gaussian(rng, mean, shape):
 
 @helper
 def draw_each(rng, here, hyper):
-    """Each coefficient has a variance of its own, by which its law is Student-t or Laplace.
+    """Draw the variance of each coefficient. With it, the law of the coefficient is Student-t or Laplace.
 
-    Student-t: inverse gamma, ``(df / 2, df scale^2 / 2)``. Laplace: exponential with mean ``2 scale^2``; one over it is
-    inverse Gaussian given the coefficient.
+    For Student-t, the variance is inverse gamma ``(df / 2, df scale^2 / 2)``. For Laplace, the variance is exponential
+    with mean ``2 scale^2``, and given the coefficient, 1 divided by the variance is inverse Gaussian.
     """
     own = _each_at(hyper, 0)
     d, mixed = own.d, own.mixed
@@ -121,7 +124,7 @@ def _each(rng, place, model, stream, own, work, statistics):
 
 @helper
 def draw_by_group(rng, here, hyper):
-    """``v_g`` of a group is the square of a half-Student-t scale."""
+    """Draw the variance ``v_g`` of each group. Its square root has a half-Student-t prior."""
     own = _grouped_at(hyper, 0)
     d, mixed, group, df, width = own.d, own.mixed, own.group, own.df, own.width
     for g in range(own.groups):
@@ -151,10 +154,10 @@ _OTHERS = {"fixed_variance": np.inf, "kind": float(FLAT), "scale": 1.0, "df": 1.
 
 
 class Mixture(NamedTuple):
-    """A mixture made ready: the kernel of its scales, the numbers it reads, and where a chain begins.
+    """A prior with unknown scales in the form for compiled code: the kernel that draws the scales, and its numbers.
 
-    ``variables`` name what is kept of the scales, with labels where it is a vector; all of it are variances, of which
-    users see the roots.
+    ``start`` contains the variances with which a chain begins. ``variables`` names the scales that results contain,
+    with labels if there are several. The stored numbers are variances; users see their square roots.
     """
 
     draw_scales: Part
@@ -166,7 +169,7 @@ class Mixture(NamedTuple):
 
     @property
     def numbers(self) -> Any:
-        """Those that the kernel reads, by name."""
+        """Return the numbers that the kernel reads, by name."""
         return _LAYOUTS[self.arrangement].views(self.hyper)
 
     @property
@@ -183,7 +186,10 @@ class Mixture(NamedTuple):
 
     @property
     def records(self) -> np.ndarray:
-        """The laws of coefficients with a variance of their own, integrated out; none of other arrangements."""
+        """Return the laws of coefficients that have their own variance, with this variance integrated out.
+
+        The array is empty for other arrangements.
+        """
         if self.arrangement != EACH:
             return np.empty(0)
         own = self.numbers
@@ -192,19 +198,25 @@ class Mixture(NamedTuple):
 
     @property
     def few(self) -> bool:
-        """Whether scales belong to several coefficients each, so that all may be proposed together."""
+        """Return True if each scale belongs to several coefficients. Then all scales can be proposed together."""
         return self.arrangement in (GROUPED, BY_SHARES)
 
     @property
     def shares(self) -> np.ndarray:
-        """(coefficients, scales): the precision of a coefficient is the sum of ``share / v``. Of few scales."""
+        """Return an array (coefficients, scales): a coefficient has the precision ``sum share / v`` over the scales.
+
+        It exists if `few` is True.
+        """
         assert self.few
         if self.arrangement == BY_SHARES:
             return np.array(self.numbers.share)
         return (self.groups[:, None] == np.arange(len(self.start))) * self.mixed[:, None].astype(float)
 
     def variances_at(self, v: np.ndarray) -> np.ndarray:
-        """Of all coefficients at variances (..., scales) of few scales; those without a scale have any."""
+        """Return the variances of all coefficients for given variances ``v`` (..., scales).
+
+        It exists if `few` is True. The variance of a coefficient without an unknown scale has no meaning.
+        """
         if self.arrangement == GROUPED:
             return np.asarray(v)[..., self.groups]
         precision = (1.0 / np.asarray(v)) @ self.shares.T
@@ -212,18 +224,24 @@ class Mixture(NamedTuple):
 
     @property
     def by_shares(self) -> np.ndarray:
-        """``hyper`` of the arrangement `BY_SHARES`, of any few scales."""
+        """Return the numbers ``hyper`` of this prior for the arrangement `BY_SHARES`. It exists if `few` is True."""
         if self.arrangement == BY_SHARES:
             return self.hyper
         own = {name: value for name, value in vars(self.numbers).items() if name in SUMMED.fields}
         return fixed(SUMMED.pack(**own, share=self.shares))
 
     def starting_at(self, variances: np.ndarray) -> Mixture:
-        """The same with other variances to begin with, of an arrangement by groups."""
+        """Return the same prior with other variances to begin with.
+
+        The scales must belong to groups of coefficients.
+        """
         return self._replace(start=np.asarray(variances, dtype=np.float64))
 
     def among(self, at: np.ndarray, dim: int) -> Mixture:
-        """The same of coefficients that are parameters ``at`` of ``dim``, beside others whose laws are elsewhere."""
+        """Return the same prior for a longer vector of ``dim`` parameters. Its coefficients are the parameters ``at``.
+
+        The priors of the other parameters are elsewhere.
+        """
 
         def spread(values: Any, empty: Any) -> np.ndarray:
             wide = np.full((dim, *np.shape(values)[1:]), empty, dtype=np.asarray(values).dtype)
@@ -250,7 +268,10 @@ class Mixture(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ReadyMixture(ReadyIndependent):
-    """As far as the search for a centre goes, a normal prior as wide as the mixture's scales begin."""
+    """A prior with unknown scales that is bound to a target.
+
+    For the search of a centre it is a normal prior, whose standard deviations are the scales with which a chain begins.
+    """
 
     scales: Mixture
 
@@ -259,11 +280,11 @@ class ReadyMixture(ReadyIndependent):
         return self.scales
 
     def without_scaled(self) -> ReadyIndependent:
-        """The laws of the coefficients that have no unknown scale; the others have none."""
+        """Return the laws of the coefficients that have no unknown scale. The other coefficients have flat laws."""
         return ready(self.laws._replace(kind=np.where(self.scales.mixed, FLAT, self.laws.kind)))
 
     def as_wide_as(self, variances: np.ndarray) -> ReadyMixture:
-        """The same prior, whose expansion and start are those of groups with these variances."""
+        """Return the same prior with other variances of the groups, for its expansion and for the start of a chain."""
         mixed = self.scales.mixed
         width = np.where(mixed, np.sqrt(self.scales.variances_at(variances)), self.laws.scale)
         plain = ready(self.laws._replace(scale=width))
@@ -273,7 +294,10 @@ class ReadyMixture(ReadyIndependent):
 
 @dataclass(frozen=True)
 class MixturePrior(Prior):
-    """A prior of coefficients that are Gaussian given scales; ``columns`` are their names, once these are known."""
+    """Base class of priors under which coefficients are normal given unknown scales.
+
+    ``columns`` are the names of the columns, when they are known.
+    """
 
     columns: tuple[str, ...] = field(default=(), repr=False, compare=False, kw_only=True)
 
@@ -371,7 +395,7 @@ def by_groups(
     *,
     always_labelled: bool = False,
 ) -> tuple:
-    """What `MixturePrior.kernel` returns, for coefficients with one scale for each group, of such laws."""
+    """Return what `MixturePrior.kernel` returns, for coefficients with one unknown scale for each group."""
     laws = [one.law() for one in scales]
     df, width = (np.array([float(law._asdict()[number][0]) for law in laws]) for number in ("df", "scale"))
     variables = ((name, labels if always_labelled or len(labels) > 1 else None),)
@@ -379,7 +403,7 @@ def by_groups(
 
 
 def by_shares(share: np.ndarray, labels: tuple[str, ...], scales: Sequence[PositivePrior], name: str) -> tuple:
-    """The same of coefficients whose precisions are sums over scales."""
+    """Return what `MixturePrior.kernel` returns, for coefficients whose precisions are sums over scales."""
     group = np.argmax(share > 0, axis=1)
     _, numbers, _, _, start, variables = by_groups(group, labels, scales, name, always_labelled=True)
     numbers = {"df": numbers["df"], "width": numbers["width"], "share": share}
@@ -389,7 +413,7 @@ def by_shares(share: np.ndarray, labels: tuple[str, ...], scales: Sequence[Posit
 def grouped_scales(
     coefficients: dict[str, Any], df: np.ndarray, width: np.ndarray, share: np.ndarray
 ) -> tuple[Part, np.ndarray, int, np.ndarray]:
-    """The update of scales that belong to groups of coefficients, its numbers, arrangement and groups."""
+    """Return the function that draws scales of groups of coefficients, its numbers, arrangement and groups."""
     group = np.argmax(share, axis=1)
     return _grouped, _GROUPED.pack(df=df, width=width, group=group, **coefficients), GROUPED, group
 
@@ -397,13 +421,16 @@ def grouped_scales(
 def summed_scales(
     coefficients: dict[str, Any], df: np.ndarray, width: np.ndarray, share: np.ndarray
 ) -> tuple[Part, np.ndarray, int, np.ndarray]:
-    """The same of coefficients whose precisions are sums over scales."""
+    """Return the same as `grouped_scales` for coefficients whose precisions are sums over scales."""
     numbers = SUMMED.pack(df=df, width=width, share=share, **coefficients)
     return draw_scales_by_shares, numbers, BY_SHARES, np.argmax(share > 0, axis=1)
 
 
 def refuse_other_scales(name: str, scale: Any) -> None:
-    """Scales are drawn in closed form given the coefficients, which these two laws allow."""
+    """Raise `TypeError` if the prior of a scale is neither `HalfStudentT` nor `HalfCauchy`.
+
+    Only for these two priors, scales can be drawn in closed form given the coefficients.
+    """
     if not isinstance(scale, HalfStudentT | HalfCauchy):
         raise TypeError(f"{name} must be HalfStudentT or HalfCauchy, got {shown(scale)}.")
 
@@ -481,7 +508,10 @@ class Ridge(MixturePrior):
 
 
 def mixture_of_laws(laws: Laws) -> ReadyPrior:
-    """Student-t and Laplace laws as mixtures, for posteriors that these dominate; others stay as they are."""
+    """Return Student-t and Laplace laws as normal laws with unknown variances; other laws do not change.
+
+    tunamh uses this form when these priors dominate the posterior.
+    """
     d = len(laws.kind)
     mixed = laws.kind > NORMAL
     variance = np.where(mixed, 1.0, np.where(laws.kind == FLAT, np.inf, laws.scale**2))

@@ -20,7 +20,10 @@ from .words import ShellWord
 
 @runtime_checkable
 class FamilyLike(Protocol):
-    """A family, which is told from a prior: both have a `Gamma` and a `StudentT`."""
+    """An object with the method ``arrange``: a family. Errors use it to tell a family from a prior of the same name.
+
+    Both families and priors have a `Gamma` and a `StudentT`.
+    """
 
     def arrange(self, observations: Any, temper: float) -> Any: ...
 
@@ -62,7 +65,7 @@ SCALES, SHAPES = (1e-50, 1e50), (1e-6, 1e10)
 
 
 def refuse_flat(name: str, value: Any) -> None:
-    """`Flat` is a prior of coefficients; of a positive parameter it would say neither where it ends nor of what."""
+    """Raise `TypeError` if the prior of a positive parameter is `Flat`, which is a prior of coefficients."""
     if isinstance(value, Flat) or value is Flat:
         raise TypeError(
             f"{name} is positive, and Flat() is a prior of coefficients: say tunamh.priors.FlatPositive(), or a proper "
@@ -71,7 +74,7 @@ def refuse_flat(name: str, value: Any) -> None:
 
 
 def known_or_prior(name: str, value: Any) -> Any:
-    """A parameter of a family: a positive number that is known, a prior of one that is not, or None."""
+    """Check a parameter of a family and return it: a known positive number, a prior of an unknown number, or None."""
     if value is None or isinstance(value, PositivePrior):
         return value
     refuse_flat(name, value)

@@ -163,5 +163,5 @@ class Prior(ShellWord, ABC):
 
 @part(LogPrior)
 def nothing(theta, hyper):
-    """Of a flat prior, or of a Gaussian one whose expansion is accounted for elsewhere."""
+    """Return 0: the log density of a flat prior, or of a normal prior that is already part of a quadratic expansion."""
     return 0.0

@@ -14,7 +14,7 @@ PRIORS: dict[str, type[ShellWord]] = {}
 
 
 def register(names: Mapping[str, Any]) -> None:
-    """Take the priors among the names of a module."""
+    """Add the priors in the namespace of a module to the list of built-in priors."""
     PRIORS.update(
         {name: kind for name, kind in names.items() if isinstance(kind, type) and issubclass(kind, ShellWord)}
     )
@@ -22,11 +22,11 @@ def register(names: Mapping[str, Any]) -> None:
 
 
 def by_word() -> dict[str, type[ShellWord]]:
-    """Priors as the shell calls them."""
+    """Return the priors by their names at the shell."""
     return {kind.word: kind for kind in PRIORS.values() if kind.word is not None}
 
 
 def independent_names() -> str:
-    """Priors that may serve one coefficient, in a sentence."""
+    """Return the names of the priors that can be used for one coefficient, as part of a sentence."""
     names = [name for name, kind in PRIORS.items() if issubclass(kind, IndependentPrior)]
     return f"{', '.join(names[:-1])} or {names[-1]}"

@@ -25,13 +25,16 @@ WIDTH, DF = 1.0, 3.0
 
 
 def default_scale(unit: float) -> HalfStudentT:
-    """Of the scale of a curve, in units of the predictor: half-Student-t with 3 degrees of freedom."""
+    """Return the default prior of a curve's scale: half-Student-t, 3 degrees of freedom, unit of the predictor."""
     return HalfStudentT(DF, WIDTH * unit)
 
 
 @dataclass(frozen=True)
 class CurveColumns(IndependentPrior):
-    """Of the columns of one term: ``fixed`` for the first ones of each curve; the others are placeholders."""
+    """The prior of the columns of one term. ``fixed`` is the prior of the first ``n_fixed`` columns of each curve.
+
+    The other columns have unknown scales, and their laws here are placeholders.
+    """
 
     fixed: IndependentPrior
     n_fixed: int
@@ -46,10 +49,11 @@ class CurveColumns(IndependentPrior):
 
 @dataclass(frozen=True, eq=False)
 class WithSmooths(MixturePrior):
-    """``others`` for all coefficients but those of wiggles, whose precisions are sums of ``share / scale^2``.
+    """The prior of a model with curves. ``others`` is the prior of all coefficients except those of wiggly columns.
 
-    ``share`` is (coefficients, scales), zero of coefficients that have no scale. Those of curves have one share each.
-    It is that of one class, where classes without an order have coefficients and scales of their own.
+    The precision of a wiggly column's coefficient is the sum of ``share / scale^2`` over the scales. ``share`` is an
+    array (coefficients, scales), with zeros for coefficients without a scale. A coefficient of a curve has one share.
+    In a family with unordered classes every class has its own coefficients and scales; then ``share`` is for one class.
     """
 
     others: IndependentPrior
@@ -67,11 +71,17 @@ class WithSmooths(MixturePrior):
         return self.bind_beside(laws, mixed, self.columns or [str(j) for j in range(dim)])
 
     def laws(self, dim: int) -> Laws:
-        """Those of coefficients without a scale; the others have placeholders as wide as their scales' prior."""
+        """Return the laws of the coefficients.
+
+        Coefficients with an unknown scale have placeholders, as wide as the prior of the scale.
+        """
         return self.others.laws(dim)
 
     def of_predictor(self, name: str) -> WithSmooths:
-        """The same, of columns of a further predictor: its name is in front of the scales'."""
+        """Return the same prior for the columns of a further predictor.
+
+        The name of this predictor then stands before the names of the scales.
+        """
         return replace(self, labels=tuple(f"{name} {label}" for label in self.labels))
 
     def _shares(self, dim: int) -> np.ndarray:

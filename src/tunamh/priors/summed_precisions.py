@@ -33,7 +33,7 @@ _FARTHEST = 460.0  # of that logarithm
 
 @helper
 def log_law_of_scale(lam, df, width):
-    """Of ``lam = log v``, where the root of ``v`` is half-Student-t, up to a constant."""
+    """Return the log density of ``lam = log v``, up to a constant, if the square root of ``v`` is half-Student-t."""
     return 0.5 * (lam - (df + 1.0) * math.log1p(math.exp(lam) / (df * width * width)))
 
 
@@ -74,7 +74,7 @@ def _slice(rng, here, g, own, squares, rest):
 
 @helper
 def draw_by_shares(rng, here, hyper):
-    """A state is the coefficients, then the variances ``v``."""
+    """Draw the variances given the coefficients. The state contains the coefficients, then the variances ``v``."""
     own = summed_at(hyper, 0)
     d, squares, rest = own.d, np.zeros(own.d), np.zeros(own.d)
     variances = here[d : d + own.groups]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 
 class ShellWord:
-    """What the shell calls a prior, and which of its numbers it takes, in their order."""
+    """The name of a prior at the shell, and which numbers it takes there, in their order."""
 
     word: ClassVar[str | None] = None
     """The name of the prior at the shell; None if the shell does not offer it."""

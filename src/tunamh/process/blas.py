@@ -73,7 +73,10 @@ _thread = _ThreadHold()
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS uses one thread inside: in this thread and, where it has one setting for all, in the whole process."""
+    """Limit BLAS to one thread inside this context.
+
+    The limit is for this thread or, for libraries with one setting for all threads, for the whole process.
+    """
     libraries = _libraries("scipy.linalg" in sys.modules)
     hold = _thread.hold
     with _lock:

@@ -8,7 +8,7 @@ _BETWEEN = ("tunamh", "sklearn", "joblib", "contextlib", "functools")  # librari
 
 
 def users_line() -> int:
-    """The ``stacklevel`` by which a warning of the function that asks points outside these libraries."""
+    """Return the ``stacklevel`` with which a warning of the calling function points to the user's own line."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1

@@ -10,11 +10,12 @@ from typing import Any
 
 
 class HeldInterrupts:
-    """A context manager in which Ctrl-C sets ``heard`` instead of raising KeyboardInterrupt.
+    """A context manager in which Ctrl-C sets ``heard`` and does not raise KeyboardInterrupt.
 
-    Whoever opens it looks at ``heard`` and decides what to do. Nested blocks hand the news to the outermost one. A
-    handler that the user installed is still called, and counts as Ctrl-C only if it raises KeyboardInterrupt. Python
-    runs handlers in the main thread alone, so elsewhere there is nothing to hold.
+    The code that opens it must look at ``heard`` and decide what to do. Of nested contexts, only the outermost one
+    keeps ``heard``. If the user has installed a handler, this handler is called, and it counts as Ctrl-C only if it
+    raises KeyboardInterrupt. Python calls handlers only in the main thread, so in other threads the context does
+    nothing.
     """
 
     def __init__(self) -> None:

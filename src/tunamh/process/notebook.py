@@ -11,7 +11,7 @@ _SECONDS_BETWEEN = 0.2
 
 
 def in_notebook() -> bool:
-    """Whether a person looks at this through a notebook: IPython with a kernel behind it, which nobody imports here."""
+    """Return True in a notebook: if IPython with a kernel runs. IPython is not imported for this test."""
     ipython: Any = sys.modules.get("IPython")
     try:
         return ipython.get_ipython().kernel is not None
@@ -20,7 +20,7 @@ def in_notebook() -> bool:
 
 
 class NotebookCell:
-    """A bar, which disappears at the end, and lines below it, which stay."""
+    """An output of a notebook: a progress bar, which disappears at the end, and lines below it, which stay."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []

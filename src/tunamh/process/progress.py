@@ -15,9 +15,11 @@ _LEAST_SHARE = 0.01  # of the work, below which its beginning says nothing about
 
 
 class Progress:
-    """A context manager; ``update`` takes the share done, between 0 and 1, and a short remark.
+    """A context manager that shows progress.
 
-    It never fails: without a place to write to, or when that breaks, it is silent.
+    ``update`` takes the share that is done, between 0 and 1, and a short remark.
+
+    It never fails: if it cannot write, it shows nothing.
     """
 
     def __init__(self, title: str, *, show: bool = True):
@@ -52,7 +54,7 @@ class Progress:
         return self
 
     def say(self, line: str) -> None:
-        """One line for the record."""
+        """Print one line that stays visible."""
         if self._bar is not None:
             self._bar.console.print(line, highlight=False, markup=False)
         elif self._cell is not None:
@@ -61,14 +63,14 @@ class Progress:
             self._write(line)
 
     def restart(self, title: str | None = None) -> None:
-        """What went before does not count in the estimate of the time left."""
+        """Start again: the time before this call does not count in the estimate of the remaining time."""
         self.title = self.title if title is None else title
         self._started = time.monotonic()
         if self._bar is not None:
             self._bar.reset(self._task, description=self.title)
 
     def update(self, share: float | None, remark: str) -> None:
-        """``share`` is None where nobody knows how much is left."""
+        """Show the share that is done (None: unknown) and a remark."""
         if self._bar is not None:
             self._bar.update(self._task, total=None if share is None else 1.0, completed=share or 0.0, remark=remark)
         elif self._cell is not None:

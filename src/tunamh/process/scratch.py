@@ -26,7 +26,7 @@ _FOLDER: ContextVar[str | None] = ContextVar("folder of large arrays", default=N
 
 @contextmanager
 def large_arrays_in(folder: str | None) -> Iterator[None]:
-    """Within the block, `large` arrays are in files of this folder; None: in memory, as ever."""
+    """Inside this context, put `large` arrays into files of this folder; with None, keep them in memory."""
     token = _FOLDER.set(folder)
     try:
         yield
@@ -35,12 +35,12 @@ def large_arrays_in(folder: str | None) -> Iterator[None]:
 
 
 def folder_in_force() -> str | None:
-    """That of the innermost `large_arrays_in`."""
+    """Return the folder of the innermost `large_arrays_in`, or None."""
     return _FOLDER.get()
 
 
 def large(shape: int | Sequence[int], dtype: Any = np.float64) -> np.ndarray:
-    """An array that is not initialised, on a page of its own if it is in a file."""
+    """Return an array that is not initialised. If it is in a file, it begins on a page of its own."""
     folder, kind = _FOLDER.get(), np.dtype(dtype)
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     count = int(np.prod(shape, dtype=np.int64))
@@ -54,13 +54,13 @@ def large(shape: int | Sequence[int], dtype: Any = np.float64) -> np.ndarray:
 
 
 def concatenated(parts: Sequence[Any]) -> np.ndarray:
-    """The vectors one behind the other, as a `large` one."""
+    """Return the vectors joined, as a `large` array."""
     arrays = [np.asarray(part, dtype=np.float64) for part in parts]
     return np.concatenate(arrays, out=large(sum(len(array) for array in arrays)))
 
 
 def as_large(values: np.ndarray) -> np.ndarray:
-    """A vector in a file, where large arrays are; one that lies there already stays as it is."""
+    """Return a vector as a `large` array. An array that is in a file already is returned as it is."""
     if _FOLDER.get() is None or is_in_file(values):
         return values
     found = large(values.shape, values.dtype)
@@ -69,7 +69,7 @@ def as_large(values: np.ndarray) -> np.ndarray:
 
 
 def is_in_file(values: np.ndarray) -> bool:
-    """Whether an array is a part of one that `large` put into a file."""
+    """Return True if an array is a part of an array that `large` has put into a file."""
     base: Any = values
     while isinstance(base, np.ndarray):
         base = base.base
@@ -77,7 +77,7 @@ def is_in_file(values: np.ndarray) -> bool:
 
 
 def in_rows(matrix: np.ndarray) -> np.ndarray:
-    """The matrix with the numbers of a row side by side; a copy, if one is needed, is a `large` array."""
+    """Return the matrix in C order. If a copy is needed, it is a `large` array."""
     if matrix.flags.c_contiguous and matrix.dtype == np.float64:
         return matrix
     found = large(matrix.shape)
@@ -86,7 +86,7 @@ def in_rows(matrix: np.ndarray) -> np.ndarray:
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
-    """The values that occur, sorted."""
+    """Return the different values, sorted."""
     found = values[:0]
     for rows in stretches(len(values)):
         found = np.union1d(found, values[rows])
@@ -94,7 +94,7 @@ def distinct(values: np.ndarray) -> np.ndarray:
 
 
 def coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values that occur, sorted, and of every row the place of its value among them: a `large` array."""
+    """Return the different values, sorted, and for every row the position of its value among them (a `large` array)."""
     found, codes = distinct(values), large(len(values), np.int64)
     for rows in stretches(len(values)):
         codes[rows] = np.searchsorted(found, values[rows])
@@ -102,6 +102,6 @@ def coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stretches(n: int, at_once: int | None = None) -> Iterator[slice]:
-    """Rows from the first to the last, so many at a time that what is computed of them takes little memory."""
+    """Yield slices that cover ``n`` rows in order. They are short, so that computations on them need little memory."""
     step = at_once or _AT_ONCE
     return (slice(start, min(start + step, n)) for start in range(0, n, step))

@@ -17,7 +17,7 @@ from ..errors import PassGivenUp
 
 
 class Report(NamedTuple):
-    """Where set-up is."""
+    """The present state of a set-up."""
 
     stage: str  # what was announced last
     passes: int  # passes begun, over all rows or over a sample of them
@@ -27,12 +27,12 @@ class Report(NamedTuple):
 
     @property
     def doing(self) -> str:
-        """The stage and its step."""
+        """Return the stage and its step in words."""
         return self.stage if self.step is None else f"{self.stage}, step {self.step}"
 
 
 class Watch:
-    """Counts passes for one callback."""
+    """Counts passes and reports them to one callback."""
 
     def __init__(self, callback: Callable[[Report], None]):
         self.callback, self.report = callback, Report("", 0, 0.0, 0)
@@ -46,13 +46,13 @@ _watch: ContextVar[Watch | None] = ContextVar("tunamh_watch", default=None)
 
 
 def watcher() -> Watch | None:
-    """Who watches this thread's passes."""
+    """Return the object that watches the passes of this thread, or None."""
     return _watch.get()
 
 
 @contextlib.contextmanager
 def watching(callback: Callable[[Report], None]) -> Iterator[None]:
-    """Have passes reported to ``callback``, in the thread that asked for them."""
+    """Report passes to ``callback`` inside this context, in the thread that makes them."""
     token = _watch.set(Watch(callback))
     try:
         yield
@@ -61,14 +61,14 @@ def watching(callback: Callable[[Report], None]) -> Iterator[None]:
 
 
 def announce(stage: str, step: int | None = None) -> None:
-    """Say what the next passes are for; nobody may be listening."""
+    """Announce what the next passes are for. It does nothing if nothing watches."""
     watch = _watch.get()
     if watch is not None:
         watch.tell(stage=stage, step=step)
 
 
 def look() -> None:
-    """While a result is waited for: whoever watches may end the pass."""
+    """Call the callback of the watching object, which may stop the pass. It is called while a result is waited for."""
     watch = _watch.get()
     if watch is not None:
         watch.tell()
@@ -76,7 +76,10 @@ def look() -> None:
 
 @contextlib.contextmanager
 def ended_by(given_up: threading.Event) -> Iterator[None]:
-    """Passes of this thread that nobody watches end when ``given_up`` is set, by `PassGivenUp`."""
+    """Inside this context, stop passes of this thread by `PassGivenUp` when ``given_up`` is set.
+
+    Passes that something else watches are not stopped.
+    """
 
     def refuse(report: Report) -> None:
         if given_up.is_set():

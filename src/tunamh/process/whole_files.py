@@ -13,9 +13,10 @@ NO_FOLLOW, NON_BLOCK, BINARY = (getattr(os, name, 0) for name in ("O_NOFOLLOW", 
 
 
 def replace_whole(path: Path, data: bytes) -> None:
-    """Write ``data`` so that a kill or a power cut at any moment leaves the file of before or the new one.
+    """Write ``data`` to a file. After a kill or a power cut at any moment, the file is the old one or the new one.
 
-    The other name is made anew, never followed: a link that lies there in a stranger's folder leads nowhere.
+    The data are first written to a temporary file with another name. This file is always created, and a link with this
+    name is never followed. So a link in a folder of another user cannot redirect the data.
     """
     other = path.with_name(path.name + UNFINISHED)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | BINARY
@@ -44,14 +45,17 @@ def _sync_folder(folder: Path) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """What a killed writer left half written."""
+    """Remove files that a killed process has left unfinished."""
     for path in folder.glob(f"*{UNFINISHED}"):
         with contextlib.suppress(OSError):
             path.unlink()
 
 
 def locked(file: int) -> bool:
-    """Whether this process now holds the lock; where there are no such locks, it is the user's to start one run."""
+    """Lock a file. Return True if this process holds the lock now.
+
+    On systems without such locks the result is True; there, the user must not start two runs.
+    """
     try:
         import fcntl
     except ImportError:

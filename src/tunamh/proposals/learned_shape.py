@@ -28,22 +28,23 @@ _KNOBS = Layout("LearnedShape", "d", "size", step=NUMBER, shape=("size",), **_KN
 
 
 def shape_size(dim: int) -> int:
-    """Of ``F``: a factor, or one length for each coordinate."""
+    """Return the size of ``F``: a matrix, or one length for each coordinate."""
     return dim * dim if dim <= MOST_CORRELATED else dim
 
 
 def unshaped(step: float, dim: int) -> np.ndarray:
-    """The knobs before anything is known."""
+    """Return the knobs before the shape is learned."""
     shape = np.eye(dim).ravel() if dim <= MOST_CORRELATED else np.ones(dim)
     size = shape_size(dim)
     return _KNOBS.pack(step=step, shape=shape, count=np.zeros(1), mean=np.zeros(dim), squares=np.zeros(size))
 
 
 def learn_shape(knobs: np.ndarray, draws: np.ndarray, done: int, total: int) -> float | None:
-    """Take in the draws of a window, after which ``done`` of ``total`` steps are made; a new step size where F changes.
+    """Learn from the draws of a window, after which ``done`` of ``total`` steps are made.
 
-    With ``F F'`` the covariance of the draws, the best step size is about ``2.38 / sqrt(d)``. It goes on being tuned;
-    the last change comes before the last third of warm-up, over which it is averaged.
+    Return a new step size if ``F`` changes, otherwise None. With ``F F'`` the covariance of the draws, the best step
+    size is about ``2.38 / sqrt(d)``; warm-up continues to tune it. The last change of ``F`` comes before the last third
+    of warm-up, over which the step size is averaged.
     """
     n, d = draws.shape
     known = _KNOBS.views(knobs, d=d, size=shape_size(d))

@@ -220,7 +220,10 @@ def _dilated(rng, here, there, own, tables, d):
 
 @part(Propose)
 def nested(rng, here, there, knobs):
-    """In units of the errors' scale, where that is unknown; a density of these has the Jacobian for one of states."""
+    """Propose the scales of a prior together with all coefficients. Return the log Hastings factor.
+
+    If the scale of the errors is unknown, the proposal is made in units of this scale, and the factor has a Jacobian.
+    """
     own = _knobs_at(knobs, 0)
     tables = tables_at(knobs, own.end)
     if own.tau_at < 0:
@@ -300,9 +303,10 @@ def _nested(rng, here, there, own, tables):
 
 
 def knobs_of(law: NestedLaw, *, screened: bool = True, **units: Any) -> np.ndarray:
-    """What the compiled proposal reads; the innovation, which is tuned, comes first.
+    """Return the numbers that the compiled proposal reads. The first is the innovation, which warm-up tunes.
 
-    ``screened``: whether long dilations end before a row is read. ``units`` are those of errors of unknown scale.
+    ``screened`` says whether long dilations are decided before a row is read. ``units`` are the numbers for an unknown
+    scale of the errors.
     """
     found, d = law.tables(), len(law.at_u) + len(law.at_a)
     known = {"tau_at": -1, "tau": 1.0, "scaled": np.zeros(d), "at": np.zeros(d)}
@@ -326,9 +330,10 @@ def knobs_of(law: NestedLaw, *, screened: bool = True, **units: Any) -> np.ndarr
 
 @dataclass(frozen=True)
 class Nested(Proposal):
-    """Scales of a prior and coefficients together, by the law that they have under the rows' quadratic (spec 5u).
+    """The proposal of scales of a prior together with the coefficients.
 
-    `sample` chooses it for `priors.Grouped`, `priors.Ridge` and smooth terms of formulas.
+    They are drawn from the law that they have if the energy of the rows is quadratic (spec 5u). `sample` chooses it for
+    `priors.Grouped`, `priors.Ridge` and smooth terms of formulas.
     """
 
     def bind(self, space: Space) -> ReadyProposal:

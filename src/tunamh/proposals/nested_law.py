@@ -30,25 +30,30 @@ _ROUNDING = 1e-9  # of the largest curvature
 
 
 class ScalePrior(NamedTuple):
-    """Half-Student-t laws of the scales, each with its degrees of freedom and width."""
+    """Half-Student-t laws of scales, each with its degrees of freedom and its width."""
 
     df: np.ndarray
     width: np.ndarray
 
     def log_density(self, lam: np.ndarray, g: int) -> np.ndarray:
-        """Of ``lam = log v``, ``v`` the variance: that of the scale ``e^(lam / 2)`` times its derivative."""
+        """Return the log density of ``lam = log v`` with the variance ``v``.
+
+        It is the density of the scale ``e^(lam / 2)`` times the derivative of the scale.
+        """
         df, width = self.df[g], self.width[g]
         return 0.5 * lam - 0.5 * (df + 1.0) * np.logaddexp(0.0, lam - np.log(df * width**2))
 
 
 def not_negative(C: np.ndarray, k: np.ndarray, about: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The quadratic ``u'Cu / 2 - k.u``, which falls in no direction: any will do for proposals.
+    """Return a quadratic ``u'Cu / 2 - k.u`` that falls without end in no direction. Proposals may use any quadratic.
 
-    A curvature that is negative by more than rounding, of rows whose energies are not convex, says that nothing is
-    known of those that are as small. There the slope ``s`` at ``about`` stays, and the curvature is ``s^2`` at least,
-    so that the quadratic gains no more than 1/2 along it: large scales would gain without end else.
+    If a curvature is negative by more than rounding (for rows whose energies are not convex), curvatures of this size
+    are not reliable. In their directions the slope ``s`` at ``about`` is kept, and the curvature is set to at least
+    ``s^2``. So along such a direction the quadratic falls by at most 1/2. Otherwise large scales would become too
+    probable.
 
-    What is small is judged in units in which the diagonal is 1: columns of large numbers have large curvatures.
+    A curvature is small or large in units in which the diagonal is 1, because columns of large numbers have large
+    curvatures.
     """
     if np.linalg.eigvalsh(C)[0] >= 0:
         return C, k
@@ -63,7 +68,10 @@ def not_negative(C: np.ndarray, k: np.ndarray, about: np.ndarray) -> tuple[np.nd
 
 
 class OfOne(NamedTuple):
-    """``e`` and ``b^2`` of spec 5u, and the precisions that other scales give to the scale's own coefficients."""
+    """``e`` and ``b^2`` of spec 5u for one scale.
+
+    ``beside`` are the precisions that other scales give to the coefficients of this scale.
+    """
 
     values: np.ndarray
     squares: np.ndarray
@@ -71,10 +79,11 @@ class OfOne(NamedTuple):
 
 
 class NestedLaw:
-    """``hessian`` and ``moment`` say ``Q = theta'H theta / 2 - moment.theta``, with the fixed normal priors.
+    """The law of coefficients and scales if the energy of the rows is ``Q = theta'H theta / 2 - moment.theta``.
 
-    ``share`` (parameters, scales): the prior precision of a parameter is the sum of ``share / v``. Without a share it
-    has a fixed prior. ``mean`` are prior means. ``about`` is where the quadratic is known best.
+    ``Q`` contains the fixed normal priors. ``share`` (parameters, scales): the prior precision of a parameter is the
+    sum of ``share / v``. A parameter without a share has a fixed prior. ``mean`` are prior means. ``about`` is the
+    point where the quadratic is most accurate.
     """
 
     def __init__(
@@ -103,7 +112,10 @@ class NestedLaw:
 
     @property
     def together(self) -> np.ndarray:
-        """Of every scale the first of those that it has coefficients in common with, one through another."""
+        """Return for every scale the first scale of its set.
+
+        Scales are in the same set if they share coefficients, directly or through other scales.
+        """
         joined = (self.share.T @ self.share > 0) | np.eye(self.scales, dtype=bool)
         for _ in range(self.scales):
             joined = joined @ joined
@@ -154,7 +166,10 @@ class NestedLaw:
     # ------------------------------------------------------------------------------------------------ the tables
 
     def tables(self) -> dict[str, np.ndarray]:
-        """Fields of `scale_tables.TABLES`; afterwards ``lam`` and ``spread`` are means and deviations."""
+        """Return the fields of `scale_tables.TABLES`.
+
+        Afterwards ``lam`` and ``spread`` are means and standard deviations of the log variances.
+        """
         rng, lam = np.random.default_rng(0), self.lam.copy()
         known: list[list[OfOne]] = [[] for _ in range(self.scales)]
         kept = np.zeros(self.scales)
@@ -187,7 +202,7 @@ class NestedLaw:
         return at, np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
 
     def centre(self) -> np.ndarray:
-        """The mean of all parameters at the log variances ``lam``."""
+        """Return the mean of all parameters at the log variances ``lam``."""
         u = np.linalg.solve(self.C + np.diag(self.share @ np.exp(-self.lam)), self.k)
         found = np.empty(len(self.at_u) + len(self.at_a))
         found[self.at_u], found[self.at_a] = u + self.mean, self.c - self.W @ u

@@ -40,7 +40,7 @@ def _log_mass(width: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarra
 
 
 def tables(at: np.ndarray, log_density: np.ndarray) -> dict[str, np.ndarray]:
-    """Fields of `TABLES` from nodes and log densities up to constants, both (scales, nodes)."""
+    """Return the fields of `TABLES` from nodes and log densities up to constants, both arrays (scales, nodes)."""
     left = np.clip((log_density[:, 1] - log_density[:, 0]) / (at[:, 1] - at[:, 0]), 0.1, 20.0)
     right = np.clip((log_density[:, -2] - log_density[:, -1]) / (at[:, -1] - at[:, -2]), 0.1, 20.0)
     pieces = _log_mass(np.diff(at), log_density[:, :-1], log_density[:, 1:])
@@ -54,7 +54,7 @@ def tables(at: np.ndarray, log_density: np.ndarray) -> dict[str, np.ndarray]:
 
 @helper
 def log_density_of(x, tables, g):
-    """Of scale ``g`` at ``x``."""
+    """Return the log density of scale ``g`` at ``x``."""
     at, value, n = tables.at, tables.log_density, tables.nodes
     if x <= at[g, 0]:
         return value[g, 0] - tables.left[g] * (at[g, 0] - x)
@@ -73,7 +73,7 @@ def log_density_of(x, tables, g):
 
 @helper
 def drawn_from(rng, tables, g):
-    """A draw of scale ``g``: a piece by its mass, then a place in it."""
+    """Draw from the table of scale ``g``: first a piece by its mass, then a position in it."""
     at, value, n = tables.at, tables.log_density, tables.nodes
     cumulative = tables.cumulative
     u, k = rng.random(), 0

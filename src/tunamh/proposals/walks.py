@@ -170,9 +170,10 @@ _LONGEST = 4.0  # of the logarithm of a factor: farther at once, sums over rows 
 
 @helper
 def log_dilation(rng):
-    """``s``, symmetric and of many lengths: a step ``x' = c + e^s (x - c)`` of k numbers has the factor ``e^(k s)``.
+    """Draw the logarithm ``s`` of a dilation ``x' = c + e^s (x - c)``. It is symmetric and has very different lengths.
 
-    *Proof.* The step back has ``-s``, whose density is the same, and ``|dx'/dx| = e^(k s)``.
+    A step of k numbers has the Hastings factor ``e^(k s)``. *Proof.* The step back has ``-s``, whose density is the
+    same, and ``|dx'/dx| = e^(k s)``.
     """
     s = math.exp(0.7 * rng.standard_normal()) * rng.standard_normal()
     return min(max(s, -_LONGEST), _LONGEST)

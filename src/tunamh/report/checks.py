@@ -20,7 +20,7 @@ _HOPELESS_R_HAT, _HOPELESS_ESS = 1.05, 25
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the page: how it stands, the number, and what it means."""
+    """One check on the page: its state, its number, and what it means."""
 
     state: str
     name: str
@@ -32,7 +32,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Worst:
-    """The worst parameters: which, and how bad."""
+    """The parameter with the worst R-hat and the parameter with the fewest effective draws, with these numbers."""
 
     r_hat: float
     r_hat_of: tuple[Variable, int]
@@ -45,7 +45,7 @@ class Worst:
 
 
 def worst_of(variables: list[Variable]) -> Worst | None:
-    """None where nothing could be diagnosed."""
+    """Return the worst parameters, or None if nothing could be diagnosed."""
     known = [v for v in variables if not np.isnan(v.r_hat).all()]
     if not known:
         return None
@@ -68,7 +68,10 @@ def checks_of(posterior: Any, stats: Any, variables: list[Variable], told: Told)
 
 
 def verdict(checks: list[Check], fit: FitCheck | None = None) -> Check:
-    """One sentence above all others: first of the run, then, where the data were given, of the model."""
+    """Return the sentence at the top of the page.
+
+    It is about the run and, if the data were passed, about the fit of the model.
+    """
     of_run = _of_run(checks)
     if fit is None:
         return of_run

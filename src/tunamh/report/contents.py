@@ -45,7 +45,7 @@ _HEADINGS = {
 
 @dataclass(frozen=True)
 class Picture:
-    """Intervals of one variable."""
+    """A picture of intervals of one variable."""
 
     size: int
     heading: str

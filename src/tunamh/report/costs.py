@@ -12,7 +12,7 @@ from .metadata import Told, statistic
 
 @dataclass(frozen=True)
 class Stage:
-    """A share of the time."""
+    """A stage of a run with its share of the time."""
 
     name: str
     seconds: float

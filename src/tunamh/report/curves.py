@@ -29,7 +29,10 @@ class CurvePicture:
 
 
 def curve_pictures(tree: Any, level: float) -> list[CurvePicture]:
-    """Of all curves, or the first 24; those of one term share their vertical axis. None of other results."""
+    """Return pictures of all curves, or of the first 24. Curves of the same term share their vertical axis.
+
+    The list is empty if the result has no curves.
+    """
     try:
         terms = terms_of_result(tree)[:_MOST]
     except _UNREADABLE:

@@ -19,7 +19,7 @@ _HEIGHT = 170  # pixels
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture with both axes: labels with their places in per cent, from the left and from above."""
+    """A picture with two axes. The positions of the labels are in per cent, from the left and from the top."""
 
     title: str
     axes: str
@@ -51,7 +51,7 @@ def _line(one: Finding) -> Check:
 
 
 def chart(panel: Panel) -> Chart:
-    """Points of the data over the band and the line of the model."""
+    """Return a picture with the points of the data over the band and the line of the model."""
     heights = [finite(part) for part in (panel.points, panel.line, panel.low, panel.high)]
     x, y = _Scale(np.concatenate([panel.x, panel.line_x])), _Scale(np.concatenate(heights))
     points, line, low, high = heights

@@ -29,7 +29,7 @@ _QUANTITIES = {SD: "standard deviation", CORRELATION: "correlation", SHARE: "sha
 
 @dataclass(frozen=True)
 class Column:
-    """The effects of one column of a factor; of results that do not tell their factors, all effects."""
+    """The effects of one column of a factor, or all effects of a result that does not name its factors."""
 
     heading: str
     labels: list[str]  # in a picture, below the heading
@@ -48,7 +48,7 @@ class Caterpillar:
 
 @dataclass(frozen=True)
 class Scales:
-    """How much groups differ: texts, a name and a quantity first."""
+    """A table of how much groups differ, as texts. A name and a quantity come first in each row."""
 
     columns: list[str]
     rows: list[list[str]]
@@ -63,7 +63,10 @@ class Effects:
 
 
 def effects_of(tree: Any, variables: list[Variable], level: float) -> Effects | None:
-    """None where there are none; where draws of them were not kept, from means and standard deviations."""
+    """Return the group effects of a result, or None if there are none.
+
+    If draws of them were not kept, means and standard deviations are used.
+    """
     try:
         columns = _by_column(GroupedResult(tree), level)
     except _UNREADABLE:
@@ -149,7 +152,7 @@ def _table(columns: list[Column], level: float) -> Table:
 
 
 def scales_of(tree: Any, level: float) -> Scales | None:
-    """Standard deviations, correlations and shares of variance; None where they cannot be read."""
+    """Return a table of standard deviations, correlations and shares of variance, or None if they cannot be read."""
     try:
         result = GroupedResult(tree)
         quantities = quantities_of(result)

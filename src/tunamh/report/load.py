@@ -12,7 +12,7 @@ from ..store import read_store
 
 
 def opened(source: Any) -> Any:
-    """A DataTree with a group ``posterior``."""
+    """Return a DataTree with a group ``posterior``, from a DataTree, a file or a stored run."""
     import xarray
 
     if isinstance(source, str | os.PathLike):

@@ -14,7 +14,7 @@ from ..laplace.distance import LaplaceDistance
 
 @dataclass(frozen=True)
 class Told:
-    """Attributes of a posterior; ``settings`` is empty where there are none, or where they cannot be read."""
+    """The attributes of a posterior. ``settings`` is empty if there are none or if they cannot be read."""
 
     attributes: dict[str, Any]
     settings: dict[str, Any]
@@ -23,19 +23,19 @@ class Told:
     unreadable: list[str]
 
     def text(self, name: str) -> str | None:
-        """An attribute as text, cut to a sensible length."""
+        """Return an attribute as text, cut if it is very long, or None if it does not exist."""
         value = self.attributes.get(name)
         return None if value is None else _plain(value)[:2000]
 
     def number(self, name: str) -> float | None:
-        """A number of the settings."""
+        """Return a number of the settings, or None."""
         return _number(self.settings.get(name))
 
     def seconds(self) -> dict[str, float]:
         return _numbers(self.settings.get("seconds"))
 
     def stages(self) -> dict[str, float]:
-        """Seconds of every stage of the set-up."""
+        """Return the seconds of every stage of the set-up."""
         return _numbers(self.set_up().get("stages"))
 
     def set_up(self) -> dict[str, Any]:
@@ -47,13 +47,13 @@ class Told:
 
     @property
     def formula(self) -> str | None:
-        """The formula that a person wrote, where there is one."""
+        """Return the formula that the user wrote, or None."""
         found = self._of_formula("formula")
         return found[:300] if isinstance(found, str) else None
 
     @property
     def success(self) -> str | None:
-        """Which of two classes in words counts as 1, and of which response."""
+        """Return in words which of two classes with names counts as 1, or None."""
         found = self._of_formula("response")
         levels = found.get("levels") if isinstance(found, dict) and found.get("labels") is True else None
         if not isinstance(levels, list) or len(levels) != 2:
@@ -62,7 +62,7 @@ class Told:
 
     @property
     def dropped(self) -> int:
-        """Rows that were left out because values were missing."""
+        """Return the number of rows that were left out because of missing values."""
         found = _number(self._of_formula("dropped"))
         return 0 if found is None else int(found)
 
@@ -72,7 +72,7 @@ class Told:
 
     @property
     def factors(self) -> dict[str, list[str]]:
-        """The levels of a table's columns of categories, the reference first."""
+        """Return the levels of the columns of categories, the reference level first."""
         found = self.model.get("factors")
         if not isinstance(found, dict):
             return {}
@@ -139,7 +139,7 @@ def _numbers(value: Any) -> dict[str, float]:
 
 
 def statistic(stats: Any, name: str) -> np.ndarray | None:
-    """Numbers of the sampler by draw, (chain, draw); None where there are none, or other things."""
+    """Return a statistic of the sampler (chain, draw), or None if there is no such array of numbers."""
     if stats is None or name not in stats:
         return None
     values = stats[name]

@@ -33,9 +33,9 @@ _STATISTICS = ("mean", "sd", "ends", "half", "positive", "r_hat", "ess")
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of a posterior; arrays have one entry per parameter, NaN where something is not known.
+    """One variable of a posterior. Arrays have one entry per parameter, with NaN for unknown values.
 
-    ``half`` is the central interval of 50 %, ``ends`` that of the page's level.
+    ``half`` is the central interval with probability 50 %, ``ends`` the interval with the probability of the page.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Variable:
 
     @property
     def role(self) -> str:
-        """What it is; of another library's results nothing is known."""
+        """Return the role of the variable, such as coefficient; it is empty for results of other libraries."""
         return self.about.get(ROLE, "")
 
     @property
     def names(self) -> list[str]:
-        """As `tunamh.summary` has them."""
+        """Return the names of the parameters as in `tunamh.summary`."""
         if not self.name:
             return self.labels
         return [f"{self.name}[{label}]" if label else self.name for label in self.labels]
@@ -67,7 +67,7 @@ class Variable:
 
 
 def joined(variables: list[Variable]) -> Variable:
-    """Several variables as one, whose labels are their names."""
+    """Return several variables as one variable, whose labels are their names."""
     if len(variables) == 1:
         return variables[0]
     arrays = {name: np.concatenate([getattr(one, name) for one in variables]) for name in _STATISTICS}
@@ -76,7 +76,7 @@ def joined(variables: list[Variable]) -> Variable:
 
 
 def variables_of(posterior: Any, level: float) -> tuple[list[Variable], list[str]]:
-    """The variables of a posterior, and the names of those that hold no draws of numbers."""
+    """Return the variables of a posterior, and the names of variables that do not contain draws of numbers."""
     found, others = [], []
     for name, values in posterior.data_vars.items():
         if {"chain", "draw"} <= set(values.dims) and values.dtype.kind in "biuf" and values.size:
@@ -107,7 +107,7 @@ def _variable(name: str, values: Any, level: float) -> Variable:
 
 
 def labels_of(values: Any, dims: list[Any]) -> list[str]:
-    """Of all combinations along dimensions."""
+    """Return the labels of all combinations along dimensions."""
     if not dims:
         return [""]
     along = [labels_along(values, dim) for dim in dims]
@@ -116,7 +116,7 @@ def labels_of(values: Any, dims: list[Any]) -> list[str]:
 
 
 def labels_along(values: Any, dim: Any) -> list[str]:
-    """The labels of a dimension, or its positions where it has none; texts of strangers may be long."""
+    """Return the labels of a dimension, or positions if it has none. Very long labels are cut."""
     if dim not in values.coords:
         return [str(j) for j in range(values.sizes[dim])]
     return [str(label)[:_LONGEST_LABEL] for label in values.coords[dim].values.tolist()]
@@ -142,7 +142,7 @@ def _piece(draws: np.ndarray, level: float, diagnosed: bool) -> tuple[np.ndarray
 
 
 def text(value: float, sd: float) -> str:
-    """A number with as many decimals as three digits of its standard deviation have."""
+    """Return a number as text with as many decimals as three digits of its standard deviation need."""
     if not math.isfinite(value):
         return UNKNOWN
     if not 0 < sd < math.inf:

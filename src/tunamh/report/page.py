@@ -38,12 +38,15 @@ def _template() -> Any:
 
 
 def short(label: str) -> str:
-    """A long name by both its ends, of which the last tells more."""
+    """Return a long name shortened in the middle. More of its end is kept, because the end says more."""
     return label if len(label) <= _LONG else f"{label[:12]}…{label[-(_LONG - 13) :]}"
 
 
 def ends(label: str) -> tuple[str, str]:
-    """The name of a column and what is said of it, such as a level: where there is little room the name is cut."""
+    """Return the name of a column, and what follows it, such as a level.
+
+    If there is little room, only the name is cut.
+    """
     at = label.rfind(": ") if ": " in label else label.find("[") if label.endswith("]") else -1
     return (label[:at], label[at:]) if at > 0 else (label, "")
 

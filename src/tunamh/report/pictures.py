@@ -21,7 +21,7 @@ _MARGIN = 2.0  # per cent of the width
 
 @dataclass(frozen=True)
 class Interval:
-    """One row of a picture of intervals."""
+    """One row in a picture of intervals."""
 
     label: str
     mean: float
@@ -35,19 +35,22 @@ class Interval:
         return max(abs(self.ends[0]), abs(self.ends[1]))
 
     def reads_beside(self, larger: Interval) -> bool:
-        """Whether both can share an axis: they are of a size, or the interval is wide enough to be seen."""
+        """Return True if both intervals can share an axis.
+
+        They can if they are of similar size, or if this one is wide enough to be seen.
+        """
         width = self.ends[1] - self.ends[0]
         return max(_APART * self.extent, _NARROW * width) >= larger.extent
 
     @property
     def clear(self) -> bool:
-        """Whether zero lies outside."""
+        """Return True if zero is outside the interval."""
         return self.ends[0] > 0 or self.ends[1] < 0
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows that share an axis: their labels, and the picture."""
+    """Rows of a picture that share an axis: their intervals, the picture and the ticks."""
 
     rows: list[Interval]
     svg: Markup
@@ -56,7 +59,7 @@ class Panel:
 
 
 def panels(rows: list[Interval], *, zero: bool) -> list[Panel]:
-    """Pictures of intervals; rows that are much larger or smaller than others get an axis of their own."""
+    """Return pictures of intervals. Rows that are much larger or smaller than others get their own axis."""
     rows = [row for row in rows if all(map(math.isfinite, (row.mean, *row.half, *row.ends)))]
     groups: list[list[Interval]] = []
     for own in sorted(_by_factor(rows), key=lambda own: -own[0].extent):
@@ -120,12 +123,12 @@ class _Axis:
 
 
 def axis_of(low: float, high: float) -> _Axis:
-    """Ticks between two numbers, and places in per cent of the width."""
+    """Return an axis between two numbers: its ticks, and positions in per cent of the width."""
     return _Axis(low, high)
 
 
 def nice_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten between two numbers."""
+    """Return multiples of 1, 2 or 5 times a power of ten between two numbers."""
     raw = (high - low) / wanted
     power = 10.0 ** math.floor(math.log10(raw))
     step = min((m * power for m in (1, 2, 5, 10)), key=lambda s: abs(s - raw))
@@ -146,7 +149,7 @@ def tick_text(value: float, step: float) -> str:
 
 
 def finite(values: np.ndarray) -> np.ndarray:
-    """Zero in the place of what cannot be drawn."""
+    """Return the values with zero in place of numbers that are not finite and cannot be drawn."""
     return np.where(np.isfinite(values), values, 0.0)
 
 
@@ -158,7 +161,7 @@ class InOrder:
 
 
 def in_order(mean: np.ndarray, ends: np.ndarray, most: int = 1500) -> InOrder:
-    """All intervals side by side, by their means: what a table of thousands looks like from afar."""
+    """Return a picture of all intervals side by side, ordered by their means, for thousands of rows."""
     mean, ends = finite(mean), finite(ends)
     order = np.argsort(mean)
     if len(order) > most:
@@ -187,7 +190,10 @@ def in_order(mean: np.ndarray, ends: np.ndarray, most: int = 1500) -> InOrder:
 
 
 def paths(chains: np.ndarray) -> Markup:
-    """Draws of one parameter, a line for every chain; of long chains every so-and-so-manieth."""
+    """Return a picture of the draws of one parameter, with a line for each chain.
+
+    Of long chains only some draws are used.
+    """
     every = max(1, chains.shape[1] // _POINTS)
     chains = chains[:8, ::every]
     low, high = float(chains.min()), float(chains.max())
@@ -206,7 +212,10 @@ def paths(chains: np.ndarray) -> Markup:
 
 
 def strip(values: np.ndarray, limit: float) -> tuple[Markup, list[tuple[float, str]]]:
-    """Numbers as dots on a line, about zero, with a band within which they do not matter; and the axis."""
+    """Return a picture of numbers as dots on a line about zero, and the labels of its axis.
+
+    A band shows the numbers that are too small to matter.
+    """
     farthest = max(1.3 * limit, 1.05 * float(np.abs(values).max(initial=0.0)))
     axis = _Axis(-farthest, farthest)
     band = f'<rect class="band" x="{axis(-limit):.2f}%" width="{axis(limit) - axis(-limit):.2f}%" y="0" height="44"/>'

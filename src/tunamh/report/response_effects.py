@@ -20,7 +20,10 @@ _UNREADABLE = (TunaMHError, LookupError, TypeError, ValueError, AttributeError, 
 
 @dataclass(frozen=True)
 class ResponseEffects:
-    """A picture of comparisons, what it is of, and what it leaves out."""
+    """A picture of comparisons on the scale of the response.
+
+    ``told`` says what it shows, and ``notes`` say what it leaves out.
+    """
 
     told: str
     notes: list[str]
@@ -28,7 +31,10 @@ class ResponseEffects:
 
 
 def response_effects(tree: Any, level: float) -> ResponseEffects | None:
-    """None for results without a formula, and where coefficients are differences of the mean already."""
+    """Return the picture, or None for results without a formula.
+
+    It is also None if the coefficients are already differences of the mean.
+    """
     try:
         asking = Asking(tree)
         family = asking.fitted.family

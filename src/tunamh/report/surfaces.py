@@ -13,7 +13,7 @@ _UNSURE = 0.35  # opacity where the interval holds zero
 
 
 def surface_svg(surface: DrawnSurface, level: float) -> tuple[Markup, list[tuple[float, str]], list[tuple[float, str]]]:
-    """The picture, and the ticks of both axes."""
+    """Return the picture of a surface and the ticks of both axes."""
     x, z = surface.at
     across, (low, high) = axis_of(float(x[0]), float(x[-1])), (float(z[0]), float(z[-1]))
     mean, sure = surface.mean[::_EVERY, ::_EVERY], surface.told_from_zero(level)[::_EVERY, ::_EVERY]

@@ -18,7 +18,7 @@ LONGEST = 200  # characters of a name
 
 @dataclass(frozen=True)
 class Table:
-    """``rows`` are texts, a name first; ``total`` counts those that there was no room for, too."""
+    """A table of the page. ``rows`` are texts, a name first. ``total`` also counts rows that are not in the table."""
 
     columns: list[tuple[str, str]]  # a heading, and what it means
     rows: list[list[str]]
@@ -48,7 +48,7 @@ def interval_headings(level: float) -> list[tuple[str, str]]:
 
 
 def table_of(variables: list[Variable], told: Told, level: float) -> Table:
-    """All parameters but group effects, in the order of the posterior."""
+    """Return the table of all parameters except group effects, in the order of the posterior."""
     columns = [*headings(level), ("ESS", "Effective draws"), ("R-hat", "At most 1.01 if the chains agree")]
     shifts: dict[str, float] = {}
     if told.laplace is not None:
@@ -67,7 +67,7 @@ def table_of(variables: list[Variable], told: Told, level: float) -> Table:
 
 
 def effects_table(names: list[str], order: np.ndarray, level: float, own: Statistics) -> Table:
-    """Group effects in an order; with ranks, where these are known."""
+    """Return a table of group effects in the given order, with ranks if these are known."""
     ranked = bool(np.isfinite(own.rank).any())
     columns = headings(level)
     if ranked:

@@ -84,7 +84,7 @@ def plot_group_effects(
 
 
 def figure_axes(**settings: Any) -> list[Any]:
-    """The axes of a new figure, row by row."""
+    """Return the axes of a new figure, row by row. Raise `ImportError` if matplotlib is not installed."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:

@@ -41,11 +41,12 @@ _MOST_NAMED = 6  # parameters in one sentence
 
 
 def r_hat_limit(draws: int, chains: int, parameters: int) -> float:
-    """The largest R-hat that is no sign of a failure: 1.01, or up to 1.02 where few draws give more by chance.
+    """Return the largest R-hat that is no sign of a failure: 1.01, or up to 1.02 for short runs.
 
-    With ``m`` halves of chains of ``n`` independent draws each, ``R-hat^2 = (n - 1) / n + F / n`` with ``F`` a
-    chi-square of ``m - 1`` degrees of freedom over these. Of all parameters, for draws and for their distances from the
-    median, ``F`` exceeds the value that is used here in one run of a hundred.
+    With few draws, a larger R-hat occurs by chance. With ``m`` halves of chains of ``n`` independent draws each,
+    ``R-hat^2 = (n - 1) / n + F / n``, where ``F`` is a chi-square variable with ``m - 1`` degrees of freedom, divided
+    by ``m - 1``. In one of a hundred runs, ``F`` exceeds the value that is used here, for any parameter, and for the
+    draws or their distances from the median.
     """
     from scipy.special import chdtri
 
@@ -55,9 +56,9 @@ def r_hat_limit(draws: int, chains: int, parameters: int) -> float:
 
 
 class Convergence(NamedTuple):
-    """The parameter that is worst by each rule, and how bad it is.
+    """The worst parameter by each rule of convergence, and how bad it is.
 
-    ``stuck`` lists the chains that never moved, ``frozen`` the parameters that never moved in some other chain.
+    ``stuck`` lists the chains that never moved, ``frozen`` the parameters that never moved in one of the other chains.
     """
 
     r_hat: float
@@ -72,11 +73,11 @@ class Convergence(NamedTuple):
 
     @property
     def worst(self) -> set[int]:
-        """The parameters that are worst by any rule."""
+        """Return the numbers of the parameters that are worst by any rule."""
         return {self.r_hat_of, self.ess_of, self.tail_ess_of}
 
     def complaint(self, names: list[str], draws: int, cause: str = "") -> str | None:
-        """What a person must be told, if anything; ``cause`` is a sentence about it."""
+        """Return a warning for the user, or None if there is none. ``cause`` is a sentence about the cause."""
         if self.stuck:
             which = f"chain{'s' * (len(self.stuck) > 1)} {', '.join(map(str, self.stuck))}"
             return (
@@ -114,12 +115,12 @@ class Convergence(NamedTuple):
 
 
 def judge(draws: np.ndarray) -> Convergence | None:
-    """The worst R-hat and the worst number of effective draws; None when there are too few draws to tell.
+    """Return the worst R-hat and the smallest number of effective draws, or None if there are too few draws.
 
     ``draws`` has the shape (chain, draw, parameter). The cost is bounded. The worst parameters are found from a
-    thousand draws per chain, evenly spaced, and a thousand side by side. Of more than 50 parameters only those are
-    compared that look worst by the means of half chains, the means of short batches, or the distances between
-    neighbours. The numbers returned are then those of all draws of the parameters found, or of four hundred thousand of
+    thousand draws per chain, evenly spaced, and a thousand consecutive draws. With more than 50 parameters, only those
+    are compared that look worst by the means of half chains, the means of short batches, or the distances between
+    neighbours. Then the numbers are computed from all draws of the parameters found, or from four hundred thousand of
     them, evenly spaced.
     """
     chains, n, d = draws.shape
@@ -147,35 +148,35 @@ Take = Callable[[slice, Any], np.ndarray]
 
 
 def worst_of(take: Take, chains: int, n: int, d: int) -> tuple[float, int, float, int]:
-    """The worst R-hat and whose it is, the fewest effective draws and whose they are, as `judge` finds them.
+    """Return the worst R-hat and its parameter, and the fewest effective draws and their parameter, as `judge` does.
 
-    The draws themselves may lie elsewhere: ``take`` is asked at most three times, for some draws of all parameters,
-    evenly spaced and side by side, and for many of a few.
+    The draws themselves may be elsewhere. ``take`` is called at most three times: for some draws of all parameters,
+    evenly spaced and consecutive, and for many draws of a few parameters.
     """
     return _worst_of(Looks(take, n, d), chains)
 
 
 class Look(NamedTuple):
-    """Draws (parameter, chain, draw) of those parameters ``which`` that look worst."""
+    """The draws (parameter, chain, draw) of the parameters ``which`` that look worst."""
 
     which: np.ndarray
     values: np.ndarray
 
 
 class Looks:
-    """Some draws of a run, each of them looked at once for all that is asked of it."""
+    """Some draws of a run. They are read once, and everything that is asked about them is computed then."""
 
     def __init__(self, take: Take, n: int, d: int):
         self.take, self.n, self.d = take, n, d
 
     @cached_property
     def apart(self) -> Look:
-        """Evenly spaced."""
+        """Return evenly spaced draws."""
         return self._look(slice(0, self.n, max(1, self.n // _ENOUGH_DRAWS)))
 
     @cached_property
     def near(self) -> Look:
-        """In the middle of each chain, one after the other."""
+        """Return consecutive draws from the middle of each chain."""
         first = (self.n - _ENOUGH_DRAWS) // 2
         return self._look(slice(first, first + _ENOUGH_DRAWS))
 
@@ -210,7 +211,10 @@ def _worst_tail(draws: np.ndarray, looks: Looks) -> tuple[float, int]:
 
 
 def in_the_tails(values: np.ndarray) -> np.ndarray:
-    """Effective draws in the tails of every parameter; ``values`` has the shape (parameter, chain, draw)."""
+    """Return the effective draws in the tails of every parameter.
+
+    ``values`` has the shape (parameter, chain, draw).
+    """
     half = values.shape[2] // 2
     halves = np.concatenate([values[:, :, :half], values[:, :, values.shape[2] - half :]], axis=1)
     ends = np.quantile(values, _TAILS, axis=(1, 2))
@@ -218,10 +222,9 @@ def in_the_tails(values: np.ndarray) -> np.ndarray:
 
 
 def diagnose(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """R-hat and effective draws of every parameter; ``values`` has the shape (parameter, chain, draw).
+    """Return R-hat and effective draws of every parameter. ``values`` has the shape (parameter, chain, draw).
 
-    A parameter that never moved tells nothing, even where all chains agree: its R-hat is infinite, and it has no
-    effective draw.
+    If a parameter never moved, its R-hat is infinite and it has no effective draw, even if all chains agree.
     """
     d, _, n = values.shape
     half = n // 2
@@ -297,7 +300,7 @@ def _split_r_hat(scores: np.ndarray) -> np.ndarray:
 
 
 def effective_draws(scores: np.ndarray) -> np.ndarray:
-    """Effective draws by Geyer's initial monotone sequence over pairs of lags (2k, 2k + 1)."""
+    """Return effective draws by Geyer's initial monotone sequence over pairs of lags (2k, 2k + 1)."""
     d, chains, n = scores.shape
     centred = scores - scores.mean(axis=2, keepdims=True)
     spectrum = np.fft.rfft(centred, n=1 << (2 * n - 1).bit_length(), axis=2)

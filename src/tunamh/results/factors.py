@@ -28,13 +28,13 @@ _INTERCEPT = "Intercept"
 
 
 class Part(NamedTuple):
-    """What effects add to: the predictor of a class, or that of a further parameter, else the main predictor."""
+    """The predictor that effects belong to: that of a class, that of a further parameter, or the main predictor."""
 
     of_class: str | None = None
     parameter: str | None = None
 
     def after(self, text: str) -> str:
-        """The text, and what the effects add to: ``x, class B``, ``x of scale``, ``x``."""
+        """Return the text followed by the predictor of the effects: ``x, class B``, ``x of scale``, ``x``."""
         if self.of_class is not None:
             return f"{text}, class {self.of_class}" if text else f"class {self.of_class}"
         if self.parameter is not None:
@@ -47,10 +47,10 @@ _MAIN = Part()
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The effects of one column, for every level of a factor: intercepts, or slopes.
+    """The effects of one column for every level of a factor: intercepts or slopes.
 
-    ``names`` are those of `tunamh.summary`. ``draws`` is (chain, draw, level). It is None if the run kept only the
-    ``moments``. ``coefficient``, (chain, draw), is the common coefficient of the same column; None if there is none.
+    ``names`` are the names in `tunamh.summary`. ``draws`` has the dimensions (chain, draw, level); it is None if the
+    run kept only the ``moments``. ``coefficient`` (chain, draw) is the common coefficient of the same column, or None.
     """
 
     factor: str
@@ -65,16 +65,17 @@ class Effects:
 
     @property
     def heading(self) -> str:
-        """The term, and what its effects add to."""
+        """Return the name of the term and the predictor of its effects, for a heading."""
         return self.part.after(self.term)
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Of a factor's effects: ``scales`` (chain, draw, q), and the correlations (chain, draw) of columns ``i < j``.
+    """The covariance of the effects of a factor.
 
-    Every predictor with effects of its own has a covariance of its own. Columns without an entry in ``correlations``
-    are independent. ``squares`` is the mean of ``z z'`` over the rows.
+    ``scales`` are the standard deviations (chain, draw, q), and ``correlations`` (chain, draw) are those of columns ``i
+    < j``. Every predictor with group effects has its own covariance. Columns without an entry in ``correlations`` are
+    independent. ``squares`` is the mean of ``z z'`` over the rows.
     """
 
     factor: str
@@ -91,7 +92,7 @@ class Covariance:
         return self.df is None or bool((self.df > 2).all())
 
     def variance(self) -> np.ndarray | None:
-        """``trace(Sigma E[z z'])``, (chain, draw): what the effects add to the variance of a row, on average."""
+        """Return ``trace(Sigma E[z z'])`` (chain, draw): the average variance that the effects add to a row."""
         if self.squares is None or not self.has_variance:
             return None
         wider = np.ones(len(self.terms)) if self.df is None else 1 / (1 - 2 / self.df)  # df / (df - 2)
@@ -135,12 +136,12 @@ class _Block:
 
     @property
     def known_or_none(self) -> list[float | None]:
-        """The known standard deviation of every column; None where it is unknown."""
+        """Return the known standard deviation of every column, or None for each column where it is unknown."""
         return [None] * len(self.columns) if self.known is None else [*self.known]
 
     @property
     def terms(self) -> list[str]:
-        """The columns; those of classes are named ``B``, or ``x[B]``, by their class."""
+        """Return the names of the columns. A column such as ``B`` or ``x[B]`` of a class is named without the class."""
         own, label = self.columns, self.part.of_class
         if label is not None:
             own = ["" if one == label else one.removesuffix(f"[{label}]") for one in own]
@@ -148,7 +149,7 @@ class _Block:
 
 
 class GroupedResult:
-    """A result of a model with groups, opened. Raises `NotApplicable` for other results."""
+    """A result of a model with group effects, opened for tables. Other results raise `NotApplicable`."""
 
     def __init__(self, tree: Any):
         self.tree = tree
@@ -170,17 +171,17 @@ class GroupedResult:
 
     @cached_property
     def factors(self) -> list[str]:
-        """Their names, as the formula has them."""
+        """Return the names of the factors as the formula has them."""
         return list(dict.fromkeys(block.factor for block in self.blocks))
 
     @cached_property
     def parts(self) -> list[Part]:
-        """What the effects of some factor add to."""
+        """Return the predictors that the effects of any factor belong to."""
         return list(dict.fromkeys(block.part for block in self.blocks))
 
     @property
     def covered(self) -> list[tuple[str, Part]]:
-        """Every factor, with each part that it adds to."""
+        """Return the pairs of a factor and a predictor in which it has effects."""
         return [(factor, part) for factor in self.factors for part in self.parts if self._blocks_of(factor, part)]
 
     def _variables(
@@ -202,7 +203,7 @@ class GroupedResult:
     # ------------------------------------------------------------------------------------------------- effects
 
     def effects(self) -> list[Effects]:
-        """Factor by factor, part by part, column by column."""
+        """Return the effects, factor by factor, then predictor by predictor, then column by column."""
         found = [*(self._formula_effects() if self.of_formula else self._plain_effects())]
         if len(found) != sum(len(block.columns) for block in self.blocks):
             raise NotApplicable(
@@ -285,7 +286,7 @@ class GroupedResult:
     # ------------------------------------------------------------------------------------------------- covariances
 
     def covariances(self) -> list[Covariance]:
-        """One for each factor and part."""
+        """Return one covariance for each pair of a factor and a predictor."""
         return [self._covariance(factor, part) for factor, part in self.covered]
 
     def _covariance(self, factor: str, part: Part) -> Covariance:
@@ -345,7 +346,7 @@ class GroupedResult:
 
     @cached_property
     def family(self) -> Any:
-        """None for a family of the user's own, as results keep no code."""
+        """Return the family, or None for a user's own family, because results contain no code."""
         return family_from_json(self.about["family"])
 
     @property
@@ -354,9 +355,9 @@ class GroupedResult:
         return None if found is None else float(found)
 
     def latent_variance(self) -> np.ndarray | None:
-        """Of a row, on the scale of the linear predictor, (chain, draw); None where it is not known.
+        """Return the variance of a row on the scale of the linear predictor (chain, draw), or None if it is not known.
 
-        Where columns describe a further parameter, rows differ in it.
+        It is not known if a further parameter has columns, because rows then have different variances.
         """
         if self.family is None or self.about.get("predictors"):
             return None

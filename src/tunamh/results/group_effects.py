@@ -94,7 +94,7 @@ def group_effects(
 
 
 def interval_probability(given: Any) -> float:
-    """That of ArviZ, unless there is another."""
+    """Return the probability of intervals; by default it is the setting of ArviZ."""
     if given is None:
         from arviz_base import rcParams
 
@@ -103,7 +103,7 @@ def interval_probability(given: Any) -> float:
 
 
 def chosen_effects(result: GroupedResult, group: Any, term: Any) -> list[Effects]:
-    """Of one factor or of all, of one term or of all."""
+    """Return the effects of one factor or of all factors, and of one term or of all terms."""
     found = result.effects()
     if group is not None:
         found = [one for one in found if one.factor == group]
@@ -127,7 +127,10 @@ def _asked(name: Any) -> str:
 
 
 def with_coefficients(result: GroupedResult, effects: list[Effects]) -> list[Effects]:
-    """The coefficients of the groups; refused where a result does not say which coefficient belongs to an effect."""
+    """Return the effects plus the common coefficients.
+
+    Raise `NotApplicable` if the result does not say which coefficient belongs to which effect.
+    """
     if not result.of_formula:
         raise NotApplicable(
             "coefficients=True needs the result of a formula: that of a MixedModel does not say which column of X "
@@ -153,7 +156,10 @@ def _with_coefficient(one: Effects) -> Effects:
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Of the effects of one column; an entry for each level. ``half`` is the interval of 50 %."""
+    """Statistics of the effects of one column, with an entry for each level.
+
+    ``half`` is the interval with probability 50 %.
+    """
 
     mean: np.ndarray
     sd: np.ndarray
@@ -166,7 +172,10 @@ class Statistics:
 
 
 def statistics(one: Effects, probability: float, best: str = "largest", *, ranked: bool = True) -> Statistics:
-    """From draws, or from means and standard deviations; ``ranked=False`` leaves ranks and ``best`` out (NaN)."""
+    """Return statistics of effects from draws, or from means and standard deviations.
+
+    With ``ranked=False``, the ranks and ``best`` are not computed (NaN).
+    """
     if one.draws is None:
         assert one.moments is not None
         return from_moments(*one.moments, probability)
@@ -205,7 +214,7 @@ def _ranks(flat: np.ndarray, probability: float, best: str) -> tuple[np.ndarray,
 
 
 def from_moments(mean: np.ndarray, sd: np.ndarray, probability: float) -> Statistics:
-    """Mean and variance over all chains, from those of every chain; intervals of a normal distribution."""
+    """Return statistics from the mean and standard deviation of every chain. Intervals are those of a normal law."""
     from scipy.special import ndtr, ndtri
 
     centre = mean.mean(axis=0)
@@ -233,7 +242,7 @@ _NO_DRAWS = (
 
 
 def interval_names(probability: float) -> tuple[str, str]:
-    """As in `tunamh.summary`."""
+    """Return the names of the columns with the ends of an interval, as in `tunamh.summary`."""
     return f"eti{round(100 * probability)}_lb", f"eti{round(100 * probability)}_ub"
 
 
@@ -277,11 +286,11 @@ def _table(effects: list[Effects], numbers: list[Statistics], probability: float
 
 
 def columns_of_parts(parts: Sequence[Part]) -> dict[str, list[str]]:
-    """Columns that say what effects add to, where that is not the main predictor alone."""
+    """Return columns of a table with the predictors of effects. There are none if all are the main predictor."""
     columns = {"class": [one.of_class for one in parts], "parameter": [one.parameter for one in parts]}
     return {name: [one or "" for one in own] for name, own in columns.items() if any(one is not None for one in own)}
 
 
 def decimals_of(sd: float) -> int:
-    """Three digits of a standard deviation."""
+    """Return the number of decimals that shows three digits of a standard deviation."""
     return max(0, 2 - int(np.floor(np.log10(sd)))) if 0 < sd < np.inf else 3

@@ -29,7 +29,7 @@ RESIDUAL, ALL = "Residual", "all groups"
 
 
 class Quantity(NamedTuple):
-    """One line of the table, by its draws (chain, draw)."""
+    """One line of the table with its draws (chain, draw)."""
 
     group: str
     term: str
@@ -96,7 +96,7 @@ def group_scales(posterior: Any, *, ci_prob: float | None = None) -> Any:
 
 
 def quantities_of(result: GroupedResult) -> list[Quantity]:
-    """All lines: of every factor its scales and correlations, then the row, then shares."""
+    """Return all lines of the table: scales and correlations of every factor, the variance of a row, then shares."""
     covariances, row = result.covariances(), result.latent_variance()
     found = [line for one in covariances for line in _of_factor(one)]
     if row is None:
@@ -140,7 +140,7 @@ def _shares(covariances: list[Covariance], row: np.ndarray, part: Part) -> Itera
 
 
 def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
-    """What ``Residual`` and the shares are."""
+    """Return notes that say what ``Residual`` and the shares are."""
     family = result.family
     if not any(one.group == RESIDUAL for one in quantities):
         text = str(result.about["family"].get("text", "the family"))
@@ -172,7 +172,7 @@ def notes_of(result: GroupedResult, quantities: list[Quantity]) -> list[str]:
 
 
 class Numbers(NamedTuple):
-    """Of one quantity."""
+    """Statistics of one line of the table."""
 
     mean: float
     sd: float

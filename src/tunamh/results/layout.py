@@ -37,7 +37,10 @@ _ROLES = {"theta": COEFFICIENT, "group_scale": GROUP_SCALE, "group_correlation":
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """``columns`` are the numbers' places in a draw, an array with an axis for each of the ``dimensions``."""
+    """A variable of a result.
+
+    ``columns`` are the positions of its numbers in a draw, with an axis for each dimension.
+    """
 
     name: str
     columns: np.ndarray
@@ -54,12 +57,12 @@ class Layout:
 
     @cached_property
     def size(self) -> int:
-        """Numbers in a draw."""
+        """Return how many numbers a draw has."""
         return sum(one.columns.size for one in self.variables)
 
     @cached_property
     def names(self) -> list[str]:
-        """A name for every number of a draw, as `tunamh.summary` has it: ``distance``, ``carrier[DL]``."""
+        """Return a name for every number of a draw, as in `tunamh.summary`: ``distance``, ``carrier[DL]``."""
         found = [""] * self.size
         for one in self.variables:
             for column, name in zip(one.columns.ravel().tolist(), self._names(one), strict=True):
@@ -74,7 +77,10 @@ class Layout:
     # --------------------------------------------------------------------------------------------- xarray and back
 
     def dataset(self, draws: np.ndarray, before: Mapping[str, Any]) -> Any:
-        """An xarray data set of ``draws`` (..., number), whose first dimensions, with coordinates, are ``before``."""
+        """Return an xarray data set of ``draws`` (..., number).
+
+        ``before`` are the first dimensions with their coordinates, such as chain and draw.
+        """
         import xarray
 
         found = {
@@ -85,7 +91,7 @@ class Layout:
         return xarray.Dataset(found, coords=coords)
 
     def flat(self, dataset: Any) -> np.ndarray:
-        """The draws (..., number) of a data set that has all variables; raises KeyError for one that it lacks."""
+        """Return the draws (..., number) of a data set. Raise `KeyError` if it lacks a variable."""
         values = [
             (one, np.asarray(dataset[one.name].transpose(..., *one.dimensions).values, np.float64))
             for one in self.variables
@@ -109,7 +115,10 @@ class Layout:
 
     @classmethod
     def from_json(cls, found: Any) -> Layout:
-        """Of a stranger's file: raises TypeError or ValueError where it is none, or where numbers have no place."""
+        """Read a layout from JSON, which may come from a stranger's file.
+
+        Raise `TypeError` or `ValueError` if it is no layout, or if a number of a draw belongs to no variable.
+        """
         labels = {_text(dim): _texts(own) for dim, own in _mapping(found["labels"]).items()}
         variables = []
         for name, dims, columns, attributes in found["variables"]:
@@ -157,13 +166,16 @@ def _numbers(draws: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def layout_of(given: Any, variables: Variables) -> Layout:
-    """The variables of a result: by term where the user's target comes from a formula, else as they lie."""
+    """Return the variables of a result.
+
+    If the target comes from a formula, there is a variable for each term; otherwise the target's own variables.
+    """
     formula, groupings = getattr(given, "formula", None), getattr(given, "groupings", ())
     return plain_layout(variables) if formula is None else formula.layout(variables, groupings)
 
 
 def plain_layout(variables: Variables) -> Layout:
-    """Variables one behind the other."""
+    """Return variables in the order of the numbers of a draw."""
     found, labels, at = [], {}, 0
     for name, own in variables:
         about = {ROLE: _ROLES.get(name, PARAMETER)}
@@ -178,7 +190,7 @@ def plain_layout(variables: Variables) -> Layout:
 
 
 def refuse_unwritable(layout: Layout) -> None:
-    """Names that no file can hold would be found out when the draws are saved."""
+    """Raise an error for names that no file can contain, before sampling and not when the draws are saved."""
     names = [one.name for one in layout.variables]
     for text in (*names, *(label for labels in layout.labels.values() for label in labels)):
         try:

@@ -19,12 +19,15 @@ _SPARE = 1 << 26  # bytes, for dimensions and values that were never written
 
 
 def as_bytes(tree: Any) -> memoryview:
-    """A DataTree as the bytes of a netCDF file."""
+    """Return a DataTree as the bytes of a netCDF file."""
     return tree.to_netcdf(engine="h5netcdf")
 
 
 def read_saved(path: Path) -> Any:
-    """The DataTree of a netCDF file, all of it in memory. Raises ValueError or OSError where it is none."""
+    """Return the DataTree of a netCDF file, all of it in memory.
+
+    Raise `ValueError` or `OSError` if it is no such file.
+    """
     import xarray
 
     if not stat.S_ISREG(os.stat(path).st_mode):

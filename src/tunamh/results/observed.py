@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 
 def attributes_of_rows(some: int, n_rows: int) -> dict[str, Any]:
-    """Who made a group, and of how many rows it is."""
+    """Return attributes of a group: which library made it, and how many of the rows it contains."""
     told = f"all {n_rows:,} rows" if some == n_rows else f"{some:,} of {n_rows:,} rows, drawn at random"
     return {**library_attributes(), "rows": told}
 
 
 def classes_told(names: Sequence[str]) -> dict[str, str]:
-    """The attribute of a variable whose numbers 0, 1, ... stand for classes."""
+    """Return the attribute of a variable whose numbers 0, 1, ... stand for classes."""
     return {"classes": ", ".join(f"{k}: {name}" for k, name in enumerate(names))}
 
 
 def free_name(name: str) -> str:
-    """A name that a file can have, and that is not the dimension's."""
+    """Return a name that a file can contain and that differs from the name of the dimension."""
     name = name.replace("/", "÷")
     return f"{name}_" if name == "row" else name
 
 
 def observed_dataset(seen: SeenResponses) -> Any:
-    """By ``row``, the number of the row in the data."""
+    """Return the responses as a data set with the dimension ``row``, the row number in the data."""
     import xarray
 
     told = {} if seen.classes is None else classes_told(seen.classes)
@@ -43,7 +43,7 @@ def observed_dataset(seen: SeenResponses) -> Any:
 
 
 def add_observed(tree: Any, seen: SeenResponses | None) -> None:
-    """The group ``observed_data``, where responses are known and the tree is one."""
+    """Add the group ``observed_data`` to a result, if responses are known and the result is a DataTree."""
     import xarray
 
     if seen is not None and isinstance(tree, xarray.DataTree):

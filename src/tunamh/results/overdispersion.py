@@ -14,10 +14,11 @@ _WIDE = 3.0  # the ratio of quantiles 0.95 and 0.5: 1/alpha is less than 2.5 sta
 
 
 def told_of_dispersion(posterior: Any, worst: set[str]) -> str:
-    """What a dispersion that mixes badly says of the data; nothing if there is none, or data bound it.
+    """Return what a dispersion that mixes badly says about the data, or "" if there is nothing to say.
 
-    With a variance of ``m + m^2 / alpha`` the likelihood hardly depends on a large ``alpha``, so that the prior alone
-    ends its tail, and chains come to its end rarely. ``worst`` are the parameters that converged worst.
+    With a variance of ``m + m^2 / alpha``, the likelihood hardly depends on ``alpha`` if ``alpha`` is large. Then only
+    the prior limits the tail of ``alpha``, and chains rarely visit its end. ``worst`` are the parameters that converged
+    worst.
     """
     family = json.loads(posterior.attrs["model"])["family"]
     outer, counts = family["name"], family.get("counts") or family

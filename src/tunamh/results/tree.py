@@ -97,12 +97,15 @@ def _posterior_in(tree: Any) -> Any:
 
 
 def is_effect(variable: Any) -> bool:
-    """Whether a variable holds group effects, of which there may be thousands: a summary shows them where asked."""
+    """Return True if a variable contains group effects.
+
+    A summary shows them only on request: there may be thousands.
+    """
     return variable.name == "group_effect" or variable.attrs.get(ROLE) == EFFECT
 
 
 def effects_in(posterior: Any) -> list[str]:
-    """The variables that hold group effects."""
+    """Return the names of the variables that contain group effects."""
     return [str(name) for name, values in posterior.data_vars.items() if is_effect(values)]
 
 
@@ -186,7 +189,7 @@ _TAKEN = {"chain", "draw", "elapsed", "step_size"}
 
 
 def refuse_statistics(statistics: Statistics) -> None:
-    """Names of a kernel's statistics that results have for something else, or that no file can hold."""
+    """Raise `ValueError` if a kernel's statistic has a name that results use already, or that no file can contain."""
     refuse_unwritable(plain_layout([(one.name, None) for one in statistics]))
     taken = [one.name for one in statistics if one.name in _TAKEN]
     if taken:
@@ -194,7 +197,7 @@ def refuse_statistics(statistics: Statistics) -> None:
 
 
 class ChainResult(NamedTuple):
-    """What one chain hands over; all arrays have one entry per kept draw. A step size of NaN: there is none."""
+    """What one chain returns. All arrays have one entry per kept draw. A step size of NaN means that there is none."""
 
     draws: np.ndarray
     record: np.ndarray
@@ -203,7 +206,10 @@ class ChainResult(NamedTuple):
 
 
 def import_what_the_end_needs() -> None:
-    """Before sampling, so that neither a missing package nor a Ctrl-C in an import can take the draws."""
+    """Import everything that is needed after the last draw.
+
+    This is done before sampling, so that draws cannot be lost because of a missing package or a Ctrl-C in an import.
+    """
     import arviz_base  # noqa: F401
     import scipy.special  # noqa: F401
     import xarray  # noqa: F401
@@ -218,7 +224,7 @@ def closing_line(
     thin: int,
     seconds: float,
 ) -> str:
-    """What a run came to: draws, time, the worst parameter, rows read for the kept draws where kernels tell it."""
+    """Return the closing line of a run: draws, time, the worst parameter, and rows read, if known."""
     kept = min(len(result.draws) for result in results)
     draws = kept * len(results)
     parts = [f"{draws:,} draws in {seconds:.2g} s" if seconds < 10 else f"{draws:,} draws in {seconds:,.0f} s"]
@@ -246,9 +252,9 @@ def _short(value: float) -> str:
 def add_summaries(
     tree: Any, given: Any, target: Any, summarise: Callable[..., Any], memories: list[np.ndarray]
 ) -> None:
-    """A group ``group_effects`` with what chains have summed up of effects whose draws are not kept.
+    """Add the group ``group_effects`` with summaries of effects whose draws are not kept.
 
-    Of a formula it has the variables that draws would have, with a dimension ``statistic`` (mean and sd).
+    For a formula, it has the variables that draws would have, with a dimension ``statistic`` (mean and sd).
     """
     import xarray
 
@@ -267,7 +273,7 @@ def add_summaries(
 
 
 def summed_effects(tree: Any) -> dict[str, tuple[Any, Any]]:
-    """Means and standard deviations of effects whose draws were not kept, by variable; none where there are none."""
+    """Return means and standard deviations of effects whose draws were not kept, by variable. The dict may be empty."""
     import xarray
 
     if not isinstance(tree, xarray.DataTree) or "group_effects" not in tree.children:
@@ -283,13 +289,13 @@ def summed_effects(tree: Any) -> dict[str, tuple[Any, Any]]:
 
 
 def to_plain_dict(results: Sequence[ChainResult]) -> dict[str, Any]:
-    """The draws and nothing else, for when a DataTree cannot be made."""
+    """Return a plain dict with only the draws, for the case that a DataTree cannot be made."""
     n = min(len(result.draws) for result in results)
     return {"posterior": {"theta": np.stack([result.draws[:n] for result in results])}}
 
 
 def stacked(draws: Sequence[np.ndarray]) -> np.ndarray:
-    """Draws of all chains (chain, draw, number), of equal lengths; those of one chain as they are."""
+    """Return the draws of all chains as one array (chain, draw, number). A single chain is not copied."""
     return draws[0][None] if len(draws) == 1 else np.stack(draws)
 
 
@@ -303,10 +309,10 @@ def to_datatree(
     settings: dict[str, Any],
     laplace: dict[str, Any] | None = None,
 ) -> Any:
-    """Groups ``posterior`` and ``sample_stats``, cut to the shortest chain; ``statistics`` are the record's columns.
+    """Return the DataTree of a run with the groups ``posterior`` and ``sample_stats``, cut to the shortest chain.
 
-    ``draws`` are those of all chains, if they are in one array already.
-    ``laplace`` are further attributes of the posterior, which tell how far it is from Laplace's approximation.
+    ``statistics`` are the columns of the chains' records. ``draws`` are the draws of all chains, if they are in one
+    array already. ``laplace`` are further attributes of the posterior: how far it is from Laplace's approximation.
     """
     import xarray
 
@@ -330,7 +336,7 @@ def to_datatree(
 
 
 def attributes_of(exact: bool, settings: dict[str, Any]) -> dict[str, Any]:
-    """What every group says of where it comes from: the attributes that ArviZ and PyMC have, and our own."""
+    """Return the attributes of every group that say where it comes from, as ArviZ, PyMC and tunamh name them."""
     settings = dict(settings)
     model = settings.pop("model", None)
     return {
@@ -348,7 +354,7 @@ def _named(settings: dict[str, Any]) -> str:
 
 
 def library_attributes() -> dict[str, Any]:
-    """Who made a group, and when, in ArviZ's words."""
+    """Return attributes in ArviZ's words: which library made a group, and when."""
     from arviz_base import make_attrs
 
     version = {f"{kind}_library_version": __version__ for kind in ("creation", "inference")}
@@ -363,5 +369,5 @@ def _times(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def posterior_of(draws: np.ndarray, layout: Layout) -> Any:
-    """Draws (chain, draw, number) as a data set."""
+    """Return draws (chain, draw, number) as an xarray data set."""
     return layout.dataset(draws, {"chain": np.arange(len(draws)), "draw": np.arange(draws.shape[1])})

@@ -14,7 +14,7 @@ from .pieces import InPieces, Reading, survey
 
 
 class HeldPiece(NamedTuple):
-    """A table in memory."""
+    """A piece of data that is a table in memory."""
 
     table: Any
     place: str
@@ -24,7 +24,7 @@ class HeldPiece(NamedTuple):
 
 
 class ReadPiece(NamedTuple):
-    """What ``reader`` makes of a member of a list, each time it is asked for."""
+    """A piece of data that ``reader`` returns for a member of a list. It is read again each time."""
 
     member: Any
     reader: Callable[[Any], Any]
@@ -40,7 +40,7 @@ def _of_columns(block: Any, columns: Sequence[str] | None) -> Any:
 
 
 def as_table(block: Any) -> Any:
-    """A table with columns by name; those of a matrix are called 0, 1, ..."""
+    """Return a table with columns by name. The columns of a matrix are called 0, 1, ..."""
     if isinstance(block, np.ndarray):
         if block.ndim != 2:
             raise TypeError(f"a block that is an array must be a matrix (rows, columns), got {shown(block)}.")
@@ -59,7 +59,7 @@ def as_table(block: Any) -> Any:
 
 @runtime_checkable
 class Indexed(Protocol):
-    """What has a length and members by number."""
+    """An object with a length and numbered members."""
 
     def __len__(self) -> int: ...
 
@@ -67,7 +67,7 @@ class Indexed(Protocol):
 
 
 class Iterated:
-    """The members of a collection as pieces, made when they are iterated over."""
+    """The members of a collection as pieces. A piece is made when it is needed."""
 
     def __init__(self, rows: Any, reader: Callable[[Any], Any] | None):
         self.rows, self.reader = rows, reader
@@ -85,7 +85,10 @@ class Iterated:
 def block_tables(
     rows: Any, reader: Callable[[Any], Any] | None, reading: Reading, *, executor: Any, memory: int | None
 ) -> InPieces:
-    """Tables of a list, or one table, or what ``reader`` makes of each member; all are read once to count them."""
+    """Return a source from a list of tables, one table, or what ``reader`` returns for each member.
+
+    All tables are read once to count their rows.
+    """
     if reader is None and (isinstance(rows, dict | np.ndarray) or column_names(rows) is not None):
         rows = [rows]
     again = isinstance(rows, Indexed | Iterable) and not isinstance(rows, Iterator | dict | str)

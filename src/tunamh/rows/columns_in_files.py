@@ -20,7 +20,10 @@ def _sorted(longest: tuple[str, ...], every: Collection[str]) -> tuple[str, ...]
 
 
 class GrowingColumn:
-    """Numbers, or codes of levels: the same column as that of all blocks joined in memory. No value is missing."""
+    """A column that grows block by block. Its numbers or codes are the same as if all blocks were joined in memory.
+
+    No value may be missing.
+    """
 
     def __init__(self, n_rows: int, order: Order = _sorted):
         self.n_rows, self.filled, self.order = n_rows, 0, order
@@ -31,7 +34,7 @@ class GrowingColumn:
         self.ordered, self.kind = True, "categories"
 
     def add(self, part: Column, keep: np.ndarray | None = None) -> None:
-        """The next block, or the rows of it to ``keep``. Raises ValueError where some hold numbers and others text."""
+        """Add the next block, or its rows in the mask ``keep``. Raise `ValueError` if numbers and text are mixed."""
         if not len(part):
             return
         own = np.empty(0, np.int64)
@@ -81,7 +84,7 @@ class GrowingColumn:
 
 
 def levels_of(column: Column) -> Column:
-    """The levels of a column that holds groups: of numbers their values, sorted. Text has its own."""
+    """Return a column of groups as a factor. Levels of numbers are their sorted values; text keeps its levels."""
     if isinstance(column, Factor):
         return column
     found, codes = coded(column.values)
@@ -89,7 +92,7 @@ def levels_of(column: Column) -> Column:
 
 
 def as_one_matrix(frame: Frame) -> Frame:
-    """The columns as those of one matrix, where all are numbers."""
+    """Return the table with its columns as columns of one matrix, if all are numbers."""
     columns = list(frame.columns.values())
     if not (columns and all(isinstance(one, Numbers) for one in columns)):
         return frame

@@ -32,7 +32,7 @@ def _local(table: Any) -> Any:
 
 
 class DaskTables(InPieces):
-    """Partitions of a Dask data frame or array; only small results and gathered rows travel."""
+    """The partitions of a Dask data frame or array as pieces. Only small results and gathered rows are sent."""
 
     def __init__(self, frame: Any, reading: Reading, *, executor: Any, memory: int | None):
         if executor is not None:
@@ -150,7 +150,7 @@ class _Done:
         return True
 
     def cancel(self) -> None:
-        """Nothing has begun."""
+        """Do nothing: no work has begun."""
 
 
 def _result(future: Any, place: str) -> Any:

@@ -12,11 +12,11 @@ from ..compiled import helper
 
 
 def digest_of(arrays: Sequence[Any]) -> int:
-    """A whole number of the arrays of a block (None: not there), to be found again whenever the block is read.
+    """Return a whole number for the arrays of a block (None: absent). It is the same whenever the block is read.
 
-    The bits of the numbers in single precision, read as whole numbers, times an odd factor for each place, added up
-    modulo ``2^32``: a change of one number in its first seven digits always changes it, of several almost always. What
-    workers of unlike machines round otherwise hardly ever does.
+    The numbers in single precision are read as whole numbers, multiplied by an odd factor for each position, and added
+    modulo ``2^32``. So a change of one number in its first seven digits always changes the result, and a change of
+    several numbers almost always. Small differences in rounding on other machines hardly ever change it.
     """
     total = 0
     for array in arrays:

@@ -31,14 +31,14 @@ _ELSEWHERE = 64  # the same where the number of workers is not known: a task wai
 
 @runtime_checkable
 class Submits(Protocol):
-    """What is asked of an executor."""
+    """What the library needs of an executor."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any: ...
 
 
 @runtime_checkable
 class Awaited(Protocol):
-    """What is asked of a future."""
+    """What the library needs of a future."""
 
     def result(self, timeout: float | None = None) -> Any: ...
 
@@ -48,7 +48,10 @@ class Awaited(Protocol):
 
 
 def in_order(executor: Any, function: Callable[..., Any], tasks: Iterable[tuple]) -> Iterator[Any]:
-    """``function(*task)`` of every task, whose first part has a ``place``, by which an error names what was lost."""
+    """Yield ``function(*task)`` of every task in their order.
+
+    The first part of a task has a ``place``, which an error names if the task is lost.
+    """
     given_up = threading.Event()
     executor, call, ahead = _called(executor, function, given_up)
     if executor is None:
@@ -81,7 +84,10 @@ def _called(executor: Any, function: Callable[..., Any], given_up: threading.Eve
 
 
 class Answer(NamedTuple):
-    """What a worker computed of the piece at a place: by it, anything else that an executor gives back is told."""
+    """The result of a worker for the piece at ``place``.
+
+    The place shows that an executor has returned the right object.
+    """
 
     place: str
     result: Any
@@ -124,7 +130,7 @@ def _result(future: Any, place: str) -> Any:
 
 
 def waited_for(future: Any) -> Any:
-    """Its result; meanwhile whoever watches passes may give this one up."""
+    """Return the result of a future. While it waits, the pass can be stopped."""
     _wait(future)
     return future.result()
 
@@ -169,7 +175,7 @@ def _done(function: Callable[..., Any], task: tuple) -> Any:
 
 
 def between_blocks() -> None:
-    """Raise if nobody wants what this thread computes any more; the error is seen by nobody."""
+    """Raise an error if the result of this thread is no longer needed. Nobody sees this error."""
     if _of_thread.given_up is not None and _of_thread.given_up.is_set():
         raise PassGivenUp("the pass was given up.")
 
@@ -185,7 +191,7 @@ _GOES_ON = "If the run has a store, tunamh.resume(store, target) continues it wi
 
 
 def pickled(function: Callable[..., Any]) -> bytes:
-    """A function as bytes, with what it has around it."""
+    """Return a function as bytes, including the variables that it refers to."""
     try:
         import cloudpickle
     except ImportError:
@@ -208,5 +214,5 @@ _unpickling = threading.RLock()
 
 
 def run_pickled(function: bytes, *task: Any) -> Any:
-    """In a worker: the function that the bytes are, of one task."""
+    """Run a function that `pickled` has made bytes of; workers call this."""
     return _unpickled(function)(*task)

@@ -111,7 +111,7 @@ def _folder(scratch: Any) -> str:
 
 
 def cache_asked(rows: Any, reader: Any, change: Any, cache: Any, new_levels: str) -> CacheAsked:
-    """What a user asks of a cache; refuses rows of which it could not tell whether they changed."""
+    """Return what a user asks of a cache. Raise an error if tunamh cannot notice when the rows change."""
     if new_levels not in ("grow", "refuse"):
         raise ValueError(f"new_levels must be 'grow' or 'refuse', got {shown(new_levels)}.")
     if reader is not None or not _are_paths(rows):
@@ -143,7 +143,7 @@ def _are_paths(rows: Any) -> bool:
 
 
 def as_bytes(memory: Any) -> int | None:
-    """``"2GiB"``, ``"500 MB"`` or a number of bytes; None is no limit."""
+    """Return ``"2GiB"``, ``"500 MB"`` or a number as a number of bytes. None means that there is no limit."""
     if memory is None:
         return None
     text = str(memory).strip().lower() if isinstance(memory, str | int | float) else ""

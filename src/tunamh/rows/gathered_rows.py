@@ -30,7 +30,7 @@ _BESIDE_ROWS = 48  # bytes that a gathered row takes for a while besides its own
 
 
 class BlockWeights(NamedTuple):
-    """For each block the number of its first row and the sum of its ``c``, (B,) arrays; the sum of all ``c_i^2``."""
+    """Arrays (B,) with the first row of each block and the sum of its ``c``; and the sum of all ``c_i^2``."""
 
     starts: np.ndarray
     sums: np.ndarray
@@ -38,20 +38,20 @@ class BlockWeights(NamedTuple):
 
 
 class GatheredRows:
-    """Packed rows of which only those are held that chains draw.
+    """Packed rows that are not all in memory: only the rows that chains draw are kept.
 
     Parameters
     ----------
     map : callable
-        Of the observations: a function of every block.
+        A method of the observations: it applies a function to every block.
     pack : callable
-        From a block to its packed rows, ``c_i`` in ``column``.
+        A function from a block to its packed rows, with ``c_i`` in ``column``.
     weights : BlockWeights
         What is known of ``c``, block by block.
-
     some : SomeRows, optional
-        What packs some rows of a block whose bounds are known.
-    When ``given_up`` is set, maps that a run waits for end after the block that they are at.
+        The object that packs some rows of a block whose bounds are known.
+
+    If ``given_up`` is set, passes for which a run waits stop after their present block.
     """
 
     serving, first_batch, growth = SERVING, FIRST_BATCH, _GROWTH
@@ -88,11 +88,11 @@ class GatheredRows:
 
     @property
     def packed_size(self) -> int:
-        """Bytes that all rows would take."""
+        """Return the number of bytes that all packed rows would need."""
         return packed_size(self.n_rows, self.width)
 
     def expect(self, chains: int) -> None:
-        """Before their pools are made: so many chains share the memory."""
+        """Prepare for a number of chains, which share the memory. Call it before their pools are made."""
         self.chains, self._begins, self._next_size = chains, [0], self.first_batch
         self.gathered = 0  # rows so far, for all chains
         self._due: list[Served] | None = None
@@ -100,7 +100,7 @@ class GatheredRows:
         self._jobs.clear()
 
     def extent(self, k: int) -> tuple[int, int]:
-        """The first serving of batch ``k``, and their number."""
+        """Return the first serving of batch ``k`` and the number of its servings."""
         while len(self._begins) < k + 2:
             size = min(self._next_size, self.most_servings())
             self._begins.append(self._begins[-1] + size)
@@ -108,12 +108,15 @@ class GatheredRows:
         return self._begins[k], self._begins[k + 1] - self._begins[k]
 
     def most_servings(self) -> int:
-        """Of one batch of one chain: half of the memory for two batches of every chain."""
+        """Return the largest number of servings in one batch of one chain.
+
+        Half of the memory is for two batches of every chain.
+        """
         row = 8 * self.width + _BESIDE_ROWS
         return max(1, self.memory // 2 // (2 * self.chains * row * self.serving))
 
     def pool(self, seed: np.random.SeedSequence, all_rows: Callable[..., Any]) -> Pool:
-        """That of one more chain; ``all_rows`` are passes over all rows."""
+        """Return the pool of one more chain. ``all_rows`` makes passes over all rows."""
         made = Pool(self, Served.by(seed), all_rows)
         with self._lock:
             self._pools.append(made)
@@ -122,15 +125,15 @@ class GatheredRows:
     # ------------------------------------------------------------------------------------------------- batches
 
     def begin(self, *later: np.random.SeedSequence) -> None:
-        """Have the first batch of all chains, and of streams that will be asked for later, gathered by the next map.
+        """Let the next pass gather the first batch of all chains, and of streams that will be needed later.
 
-        That is the audit at a chain's start, or else what asks for the first rows.
+        The next pass is the audit at the start of a chain, or the first request for rows.
         """
         if 0 < self.total < np.inf:  # else no test draws by such a law
             self._due = [*(pool.served for pool in self._pools), *map(Served.by, later)]
 
     def over_all(self, task: Callable[[int, np.ndarray], Any] | None) -> Iterator[Any]:
-        """``task(start, packed)`` of every block; where the first batch is due, it is gathered by the same map."""
+        """Yield ``task(start, packed)`` for every block. If the first batch is due, the same pass gathers it."""
         due = self._due
         if due is None:
             yield from (said for _, said in self.map(OfPackedBlock(self.pack, self.column, task=task)))
@@ -144,13 +147,13 @@ class GatheredRows:
             self._jobs[0], self._due = job, None
 
     def gather_what_is_due(self) -> None:
-        """The first batch, if nobody has asked for it yet."""
+        """Gather the first batch, if no pass has gathered it yet."""
         with self._first, ended_by(self.given_up):
             if self._due is not None:
                 deque(self.over_all(None), maxlen=0)
 
     def ahead(self, k: int) -> None:
-        """Begin to gather batch ``k`` in the background, for all chains that are not there yet."""
+        """Begin to gather batch ``k`` in the background, for all chains that have not reached it yet."""
         with self._lock:
             if k in self._jobs:
                 return
@@ -159,7 +162,7 @@ class GatheredRows:
                 self._jobs[k] = self._background().submit(self._gather, k, wanting)
 
     def take(self, k: int, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
-        """Batch ``k`` of a chain, waiting for it if need be."""
+        """Return batch ``k`` of a chain; wait for it if necessary."""
         self.gather_what_is_due()
         self.ahead(k)
         with self._lock:
@@ -187,7 +190,7 @@ class GatheredRows:
         return self._thread
 
     def end(self) -> None:
-        """Give up what is being gathered, and forget what waits."""
+        """Stop gathering, and delete the batches that were not used."""
         self.given_up.set()
         thread, self._thread = self._thread, None
         if thread is not None:
@@ -199,7 +202,7 @@ class GatheredRows:
 
 
 class Batch:
-    """A batch of some streams while its rows come in, block by block."""
+    """A batch of some streams that is filled block by block."""
 
     def __init__(self, source: GatheredRows, k: int, streams: list[Served]):
         (first, count), self.source, self.streams = source.extent(k), source, tuple(streams)
@@ -217,7 +220,7 @@ class Batch:
             self.filled += len(found.places)
 
     def of_streams(self) -> dict[Served, tuple[np.ndarray, np.ndarray]]:
-        """For every stream its packed rows and their numbers."""
+        """Return for every stream its packed rows and their row numbers."""
         lacking = len(self.numbers) - self.filled
         if lacking:
             raise SourceError(f"{lacking} rows that were drawn were in no block: the data changed.")

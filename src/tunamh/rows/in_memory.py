@@ -35,12 +35,12 @@ def fits(
     in_files: int | None = None,
     as_read: int | None = None,
 ) -> bool:
-    """Whether these columns may be held, as they are and packed, in the memory that the source allows.
+    """Return True if these columns, as they are and packed, fit into the memory of the source.
 
-    ``numbers`` are those of a packed row, where they may be more than the columns; ``more`` are bytes of each row that
-    a model needs besides. ``in_files``: bytes that it needs of each row where its columns are in files, too; None: they
-    cannot be. What is ``needed_by`` a model that knows no other way is refused where it is too large. ``as_read`` are
-    the bytes of the columns of a row; None: a block is read to see.
+    ``numbers`` is the length of a packed row, if it may exceed the number of columns; ``more`` are further bytes for
+    each row of a model. ``in_files`` are the bytes per row that are needed in memory if the columns are in files (None:
+    they cannot be in files). ``needed_by`` names a model that cannot work in blocks: if its rows do not fit, an error
+    is raised. ``as_read`` are the bytes of the columns of a row (None: a block is read to find them).
     """
     if tables.memory is None:
         return True
@@ -71,7 +71,7 @@ def _in_files(own: int) -> str:
 def folder_of_rows(
     tables: Tables, columns: Sequence[str], *, numbers: int = 0, more: int = 0, as_read: int | None = None
 ) -> str | None:
-    """Where the large arrays of a model with groups go; None: into memory, where all of them fit."""
+    """Return the folder for the large arrays of a model with groups, or None if they fit into memory."""
     folder, memory = scratch_of(tables), tables.memory
     if folder is None or memory is None:
         return None
@@ -89,10 +89,9 @@ def _as_read(tables: Tables, columns: Sequence[str]) -> int:
 
 
 def load_columns(tables: Tables, columns: Sequence[str]) -> Frame:
-    """One map: numbers as they are, text and categories as codes of levels, which are sorted.
+    """Return columns, read in one pass: numbers as they are, text and categories as codes of sorted levels.
 
-    Where large arrays go into files, columns do.
-    Values that are no use are refused by their place.
+    The columns are in files if large arrays are. An error names the place of a value that cannot be used.
     """
     columns = list(dict.fromkeys(columns))
     read = every_block(tables, UsableColumns(tuple(columns)), columns)

@@ -20,11 +20,11 @@ from .trials import counted, refuse_wrong_trials
 
 @dataclass(frozen=True)
 class ByColumns:
-    """From a block of tables to its rows.
+    """Makes the rows of a regression from a block of tables.
 
-    ``numbers`` are columns kept whole, ``factors`` columns of text or categories with their levels, of which the first
-    is the reference. ``trials``: ``y`` of so many trials had the label 1, which is one row where energies are
-    ``linear`` in the label, and else two.
+    ``numbers`` are columns of numbers. ``factors`` are columns of text or categories with their levels; the first level
+    is the reference. With ``trials``, ``y`` is the number of successes in the trials. This is one row if energies are
+    ``linear`` in the label, and otherwise two rows.
     """
 
     numbers: tuple[str, ...]
@@ -38,13 +38,13 @@ class ByColumns:
 
     @property
     def columns(self) -> list[str]:
-        """All that are read."""
+        """Return the names of all columns that are read."""
         beside = (self.y, self.weights, self.offset, self.trials, self.censored)
         return [*self.numbers, *(name for name, _ in self.factors), *(name for name in beside if name is not None)]
 
     @property
     def names(self) -> list[str]:
-        """Of the coefficients."""
+        """Return the names of the coefficients."""
         return [*self.numbers, *(f"{name}[{level}]" for name, levels in self.factors for level in levels[1:])]
 
     def __call__(self, block: TableBlock) -> Rows:
@@ -77,7 +77,10 @@ class ByColumns:
 
 
 def features_named(tables: Tables, X: Sequence[str], beside: dict[str, Any]) -> list[str]:
-    """The columns of ``X``, where ``beside`` names the others; refuses what no table has, and what is in both."""
+    """Return the columns of ``X``, where ``beside`` names the other columns.
+
+    Raise an error for a name that the tables do not have, and for a column in both.
+    """
     for role, name in beside.items():
         if not isinstance(name, str):
             raise TypeError(f"{role} must be the name of a column, because X comes from tables, got {name!r}.")
@@ -91,7 +94,10 @@ def features_named(tables: Tables, X: Sequence[str], beside: dict[str, Any]) -> 
 
 
 def rows_by_columns(tables: Tables, X: Sequence[str], beside: dict[str, Any], *, linear: bool = True) -> RowsOfTables:
-    """Rows whose features are the columns ``X``; ``beside`` names the others; ``linear`` in the label are energies."""
+    """Return rows with the columns ``X`` as features. ``beside`` names the other columns.
+
+    ``linear`` says that the energies are linear in the label.
+    """
     first = tables.first([*X, *beside.values()])
     text = [name for name in X if read_factor(first.table[name], name) is not None]
     found = _levels(tables, text)
@@ -106,7 +112,10 @@ def rows_by_columns(tables: Tables, X: Sequence[str], beside: dict[str, Any], *,
 
 
 def usable_column(block: TableBlock, name: str) -> Column:
-    """A column of which no value is missing, infinite or too large; errors name the place, the row and the column."""
+    """Return a column without missing, infinite or too large values.
+
+    An error names the place, the row and the column.
+    """
     found = _column(block, name)
     if isinstance(found, Numbers):
         _refuse_unusable(block, name, found.values)
@@ -115,7 +124,7 @@ def usable_column(block: TableBlock, name: str) -> Column:
 
 @dataclass(frozen=True)
 class UsableColumns:
-    """The columns of a block that have these names, by `usable_column`."""
+    """A function that returns the named columns of a block, checked by `usable_column`."""
 
     names: tuple[str, ...]
 

@@ -30,12 +30,12 @@ control variate needs follows, and where rows are weighted, the weight (temper i
 
 
 def columns_by_name(layout: Layout, rows: np.ndarray, **sizes: int) -> SimpleNamespace:
-    """Packed rows by the names of their fields: a column, or the columns (n, length) of an array of one axis."""
+    """Return the columns of packed rows by the names of their fields; a field may have several columns (n, length)."""
     return SimpleNamespace(**{name: rows[:, place] for name, place in layout.columns(**sizes).items()})
 
 
 def packed_rows(n_rows: int, n_columns: int) -> np.ndarray:
-    """An uninitialised float64 matrix, aligned, its columns padded with zeros."""
+    """Return a float64 matrix for packed rows that is aligned in memory. Columns that pad it are zero."""
     width = -(-n_columns // _ROW_MULTIPLE) * _ROW_MULTIPLE
     raw = large(n_rows * width * 8 + _CACHE_LINE, np.uint8)
     shift = -raw.ctypes.data % _CACHE_LINE
@@ -45,9 +45,9 @@ def packed_rows(n_rows: int, n_columns: int) -> np.ndarray:
 
 
 class HeldRows:
-    """Packed rows in memory, read-only; ``bounds`` are their ``c_i``, in ``column``.
+    """Packed rows in memory, read-only. ``bounds`` are their ``c_i``, from ``column``.
 
-    Infinite bounds are allowed: such rows serve tests without bounds.
+    Bounds may be infinite: such rows can be used only with tests without bounds.
     """
 
     def __init__(self, rows: np.ndarray, column: int):
@@ -62,16 +62,16 @@ class HeldRows:
 
     @cached_property
     def squares(self) -> float:
-        """The sum of the squares of the bounds."""
+        """Return the sum of the squares of the bounds."""
         return float(np.dot(self.bounds, self.bounds))
 
 
 @dataclass(frozen=True, eq=False)
 class PackedRows:
-    """The rows of a target as compiled code reads them, with the compiled functions that do.
+    """The rows of a target in the form of compiled code, with the compiled functions that read them.
 
-    ``rows`` is (N, width) float64 in C order, or rows that are gathered (`tunamh.rows.gathered_rows`). A target that
-    packs its rows later has only their number here.
+    ``rows`` is a float64 array (N, width) in C order, or an object that gathers rows (`tunamh.rows.gathered_rows`). A
+    target that packs its rows later has only their number here.
     """
 
     rows: Any
@@ -87,25 +87,25 @@ def _refuse_wrong(c: np.ndarray, start: int = 0) -> None:
 
 
 def packed_size(n_rows: int, width: int) -> int:
-    """Bytes of so many packed rows and of the law by which they are drawn."""
+    """Return the bytes of packed rows and of the table with which they are drawn."""
     return n_rows * (8 * width + 16)
 
 
 def weight_of(rows: Rows, temper: float) -> np.ndarray:
-    """Weights of some rows, temper included."""
+    """Return the weights of some rows, including the temper."""
     return np.full(len(rows.y), temper) if rows.weights is None else temper * rows.weights
 
 
 def of_weighted_rows(terms: Callable[[Any, np.ndarray, np.ndarray], Result], temper: float, rows: Rows) -> Result:
-    """``terms(X, y, weight)`` of some rows."""
+    """Return ``terms(X, y, weight)`` of some rows."""
     return terms(rows.X, rows.y, weight_of(rows, temper))
 
 
 class Packing(NamedTuple):
-    """Rows ``x, y, c``, ``extra`` columns and, if rows are weighted, the weight.
+    """How a row is packed: ``x, y, c``, ``extra`` columns and, if rows have weights, the weight.
 
-    ``fill(rows, block)`` writes ``c`` and the extra columns of a block, of which the rest is already there; what it
-    returns is said of the block. It may be sent to other processes.
+    ``fill(rows, block)`` writes ``c`` and the extra columns of a block; everything else is already there. Its result
+    describes the block. It may be sent to other processes.
     """
 
     y_column: int
@@ -123,7 +123,7 @@ class Packing(NamedTuple):
         return ROW.places(width=self.y_column).end + self.extra
 
     def into(self, rows: np.ndarray, block: Rows) -> Any:
-        """Write a block into packed rows; returns what ``fill`` says of it."""
+        """Write a block into packed rows, and return the result of ``fill``."""
         self._begin(rows, block)
         return self.fill(rows, block)
 
@@ -135,7 +135,7 @@ class Packing(NamedTuple):
             rows[:, self._weight_column] = weight_of(block, self.temper)
 
     def made(self, block: Rows) -> tuple[int, np.ndarray, Any]:
-        """The number of the first row, a block's packed rows, and what ``fill`` says of it."""
+        """Return the number of the first row, the packed rows of a block, and the result of ``fill``."""
         rows = packed_rows(len(block.y), self.columns)
         said = self.into(rows, block)
         return block.start, rows, said
@@ -145,17 +145,17 @@ class Packing(NamedTuple):
 
     @property
     def knows_bounds(self) -> bool:
-        """Whether rows whose bounds are known can be packed without finding these again."""
+        """Return True if rows can be packed with known bounds, without computing them again."""
         return hasattr(self.fill, "with_bounds")
 
     def bounds(self, block: Rows) -> np.ndarray:
-        """The bounds of a block."""
+        """Return the bounds of a block."""
         rows = np.empty((self.columns, len(block.y))).T  # columns in one piece, for sums
         self.fill(rows, block)
         return columns_by_name(ROW, rows, width=self.y_column).bound
 
     def some_rows(self, block: Rows, which: np.ndarray, c: np.ndarray) -> np.ndarray:
-        """The packed rows ``which`` of a block, in whose places in the block ``c`` has the bounds."""
+        """Return the packed rows ``which`` of a block. ``c`` has the bounds of all rows of the block."""
         fill: Any = self.fill
         if not hasattr(block.X, "some"):
             rows = self.rows(block)[which]
@@ -170,10 +170,10 @@ class Packing(NamedTuple):
 
 
 class KeptBounds:
-    """The bounds of all rows, where they are found in this process and the memory allows it.
+    """The bounds of all rows, if they are computed in this process and fit into memory.
 
-    By them a map that gathers rows knows which rows these are before it looks at any. Sent to another process it is
-    empty, and bounds are found anew there.
+    With them, a pass that gathers rows knows which rows it needs before it reads any. In another process the object is
+    empty, and bounds are computed again.
     """
 
     def __init__(self, n_rows: int):
@@ -188,18 +188,21 @@ class KeptBounds:
             self._filled.append(len(c))
 
     def of(self, start: int, n: int) -> np.ndarray | None:
-        """Those of a block; None where they are not known."""
+        """Return the bounds of a block, or None if they are not known."""
         return self._values[start : start + n] if self.whole and start + n <= len(self._values) else None
 
     @property
     def whole(self) -> bool:
-        """Whether all are here."""
+        """Return True if the bounds of all rows are here."""
         return 0 < len(self._values) == sum(self._filled)
 
 
 @dataclass(frozen=True)
 class Weighing:
-    """What is to be known of a block of which no row is kept: its start, what ``fill`` says, sums of c and c^2."""
+    """A function of a block that keeps no row.
+
+    It returns the start, the result of ``fill``, and the sums of c and c^2.
+    """
 
     packing: Packing
     fill: Callable[[np.ndarray, Rows], Any]
@@ -218,7 +221,7 @@ class Weighing:
 
 
 def weighed(c: np.ndarray, start: int) -> tuple[float, float]:
-    """The sums of c and of c^2 of a block; raises for bounds that are none."""
+    """Return the sums of c and of c^2 of a block. Raise an error for invalid bounds."""
     with np.errstate(over="ignore"):
         total, squares = float(np.sum(c)), float(np.dot(c, c))
     if not (total < np.inf and c.min() >= 0):
@@ -227,7 +230,7 @@ def weighed(c: np.ndarray, start: int) -> tuple[float, float]:
 
 
 def pack_in_memory(packing: Packing, observations: Any, parts: Any, take: Callable[[Any], Any]) -> PackedRows:
-    """All rows of some observations, packed; ``take`` is called with what ``fill`` says of each block, in order."""
+    """Pack all rows of some observations. ``take`` is called with the result of ``fill`` for each block, in order."""
     packed = packed_rows(observations.n_rows, packing.columns)
     bound = ROW.places(width=packing.y_column).bound
     if not observations.in_process:

@@ -65,13 +65,13 @@ class ParquetPiece(NamedTuple):
 
 
 def stamp(filesystem: Any, path: str) -> tuple[int | None, int]:
-    """The size of a file and when it was changed last; no size where there is none."""
+    """Return the size of a file and the time of its last change. The size is None if there is no file."""
     info = filesystem.get_file_info([path])[0]
     return (int(info.size), int(info.mtime_ns or 0)) if info.is_file else (None, 0)
 
 
 def parquet_tables(rows: Any, reading: Reading, *, executor: Any, memory: int | None) -> InPieces:
-    """Files, a folder or a pattern, their row groups being the pieces."""
+    """Return a source whose pieces are the row groups of files, a folder or a pattern."""
     try:
         import pyarrow.dataset as ds
     except ImportError:

@@ -28,16 +28,16 @@ ROWS_AT_ONCE = 1 << 13
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
-    """Slices that cover ``range(n_rows)`` in order."""
+    """Yield slices that cover ``range(n_rows)`` in order."""
     for start in range(0, n_rows, ROWS_AT_ONCE):
         yield slice(start, min(start + ROWS_AT_ONCE, n_rows))
 
 
 def over_blocks(function: Callable[[slice], Result], n_rows: int) -> Iterator[Result]:
-    """``function`` of every block, in order; only as many results wait as there are threads to be kept busy.
+    """Yield ``function(block)`` of every block, in order. Only as many results wait as keep the threads busy.
 
-    BLAS is held to one thread while a block is computed and not between blocks: a pass that is given up, by an error
-    whose traceback somebody keeps, must not leave the process changed.
+    BLAS uses one thread during a block, but the setting is not kept between blocks. So if a pass is stopped by an error
+    whose traceback is kept, the process is not changed.
     """
 
     def alone(block: slice) -> tuple[int, Result]:
@@ -48,13 +48,16 @@ def over_blocks(function: Callable[[slice], Result], n_rows: int) -> Iterator[Re
 
 
 def reported(results: Iterator[tuple[int, Result]], n_rows: int) -> Iterator[Result]:
-    """The results of a pass that come with the number of rows behind them, which whoever is watching is told."""
+    """Yield the results of a pass and report its progress to the object that watches passes.
+
+    Each result comes with the number of rows that are done.
+    """
     watch = watcher()
     return (result for _, result in results) if watch is None else _watched(results, n_rows, watch)
 
 
 def with_progress(results: Iterator[tuple[int, Result]], n_rows: int, doing: str) -> Iterator[Result]:
-    """As `reported`; a pass that nobody watches is shown to the user."""
+    """Do what `reported` does. If nothing watches the pass, the user sees its progress."""
     if watcher() is not None or stages.show_unwatched is None:
         yield from reported(results, n_rows)
         return
@@ -65,12 +68,12 @@ def with_progress(results: Iterator[tuple[int, Result]], n_rows: int, doing: str
 
 
 def sums_over_blocks(terms: Callable[[slice], tuple], n_rows: int) -> list:
-    """What ``terms`` returns for every block, added up in the order of the blocks."""
+    """Return the sums of ``terms(block)`` over all blocks, added in the order of the blocks."""
     return added_up(over_blocks(terms, n_rows))
 
 
 def added_up(found: Iterator[tuple]) -> list:
-    """The terms of every block, added up in the order of the blocks."""
+    """Return the sums of the terms of every block, added in the order of the blocks."""
     totals = list(next(found))
     for more in found:
         totals = [total + term for total, term in zip(totals, more, strict=True)]
@@ -107,12 +110,12 @@ _WORKER = "tunamh-pass"
 
 
 def threads() -> ThreadPoolExecutor:
-    """The threads of all passes."""
+    """Return the threads that all passes use."""
     return _pool(os.cpu_count() or 1)
 
 
 def in_own_thread() -> bool:
-    """Whether this is one of them, which must not wait for another."""
+    """Return True in a thread of a pass, which must not wait for another such thread."""
     return threading.current_thread().name.startswith(_WORKER)
 
 

@@ -26,24 +26,24 @@ Result = TypeVar("Result")
 
 
 class Piece(Protocol):
-    """Some rows, to be read where the work is done: the piece is sent there, the rows are not."""
+    """Some rows that are read where the work is done: the piece is sent there, not the rows."""
 
     @property
     def place(self) -> str:
-        """Where the rows come from, as an error says it."""
+        """Return where the rows come from, in words for errors."""
 
     def tables(self, columns: Sequence[str] | None) -> Iterable[Any]:
-        """The rows, as one table or as several of the same columns."""
+        """Return the rows as one table, or as several tables with the same columns."""
 
 
 class Reading(NamedTuple):
-    """How pieces are read: which columns before ``change``, a function of each table, sees them."""
+    """How pieces are read: the columns that are read before ``change``, and this function, which changes each table."""
 
     columns: tuple[str, ...] | None = None
     change: Callable[[Any], Any] | None = None
 
     def tables(self, piece: Piece, columns: Sequence[str] | None) -> Iterator[Any]:
-        """The tables of a piece; errors in reading or changing them say where that was."""
+        """Yield the tables of a piece. Errors in reading or changing say where this was."""
         try:
             for table in piece.tables(columns if self.change is None else self.columns):
                 changed = table if self.change is None else self.change(table)
@@ -58,7 +58,7 @@ class Reading(NamedTuple):
             raise SourceError(f"{doing} {piece.place} failed: {type(error).__name__}: {error}") from error
 
     def blocks(self, piece: Piece, start: int, columns: Sequence[str] | None) -> Iterator[TableBlock]:
-        """The rows of a piece in blocks."""
+        """Yield the rows of a piece in blocks."""
         done = 0
         for table in self.tables(piece, columns):
             numbers = numbers_at_once(table)
@@ -70,7 +70,7 @@ class Reading(NamedTuple):
 
 
 class CacheAsked(NamedTuple):
-    """A cache that a user asked for: its folder, what becomes of new levels, and the files, pattern or folder."""
+    """The cache that a user asked for: its folder, what to do with new levels, and the files, pattern or folder."""
 
     path: Any
     new_levels: str
@@ -168,18 +168,18 @@ class InPieces:
 
 
 def has_cache(tables: Any) -> bool:
-    """Whether what is computed of these tables is to be kept in a folder."""
+    """Return True if the user passed ``cache=`` for these tables."""
     return isinstance(tables, InPieces) and tables.cache is not None
 
 
 def scratch_of(tables: Any) -> str | None:
-    """The folder for large arrays, if there is one."""
+    """Return the folder for large arrays, or None."""
     return tables.scratch if isinstance(tables, InPieces) else None
 
 
 @dataclass(frozen=True)
 class OfBlocks:
-    """A function of every block of a piece: what a worker does."""
+    """A function that a worker runs: it applies ``function`` to every block of a piece."""
 
     function: Callable[[TableBlock], Any]
     reading: Reading
@@ -208,7 +208,7 @@ class OfBlocks:
 
 
 def every_block(tables: Tables, read: Callable[[TableBlock], Result], columns: Sequence[str]) -> Iterator[Result]:
-    """``read`` of every block, with only these columns read; whoever waits is shown how far it is."""
+    """Yield ``read(block)`` of every block, with only these columns. Progress is shown."""
     return with_progress(tables.map(_Counted(read), columns), tables.n_rows, "reading rows")
 
 
@@ -223,7 +223,7 @@ class _Counted:
 
 
 class Surveyed(NamedTuple):
-    """What one map over all pieces finds: their numbers of rows and hashes of what is in them."""
+    """The result of one pass over all pieces: their numbers of rows, and hashes of their contents."""
 
     lengths: list[int]
     digests: list[str]
@@ -231,7 +231,7 @@ class Surveyed(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """The number of rows of a piece, and a hash of what is in it."""
+    """A function that returns the number of rows of a piece, and a hash of its contents."""
 
     reading: Reading
 
@@ -244,7 +244,7 @@ class Survey:
 
 
 def survey(pieces: Iterable[Piece], reading: Reading, executor: Any) -> Surveyed:
-    """Read everything once: for pieces that do not say how many rows they have."""
+    """Read all pieces once. This is needed if the pieces do not say how many rows they have."""
     found = in_order(executor, Survey(reading), ((piece,) for piece in pieces))
     number = len(pieces) if isinstance(pieces, Sized) else 1 << 20
     lengths, digests = [], []

@@ -27,9 +27,9 @@ ROWS_NEXT, ALL_ROWS_RISE, ALL_ROWS_ENERGY = range(3)
 
 
 class Pool:
-    """The rows of one chain: a batch of its stream, and one place more for a row of which an error tells.
+    """The rows of one chain: a batch of its stream, and one more place for a row that an error names.
 
-    ``rows`` are packed, as compiled parts read them, ``numbers`` the rows' numbers in the data.
+    ``rows`` are packed as compiled code reads them, and ``numbers`` are the row numbers in the data.
     """
 
     def __init__(self, source: GatheredRows, served: Served, all_rows: Callable[..., Any]):
@@ -50,7 +50,7 @@ class Pool:
 
     @property
     def readable(self) -> np.ndarray:
-        """The rows as compiled code is given them."""
+        """Return the rows in the form that compiled code reads."""
         return self._readable
 
     @property
@@ -70,16 +70,19 @@ class Pool:
         return first * self.source.serving, (first + count) * self.source.serving
 
     def rows_left(self, ring: np.ndarray, cursor: np.ndarray) -> int:
-        """How many rows of the stream are in memory that the chain has not drawn yet."""
+        """Return how many rows of the stream are in memory and not drawn yet."""
         return self._end - self.rows_drawn(ring, cursor)
 
     @staticmethod
     def rows_drawn(ring: np.ndarray, cursor: np.ndarray) -> int:
-        """The chain's place in its stream."""
+        """Return the position of the chain in its stream."""
         return int(cursor[1]) - (ring.size - int(cursor[0]))
 
     def hold(self, ring: np.ndarray, cursor: np.ndarray) -> None:
-        """Before a chain goes on: what waits in its ring is in ``rows``; compiled code asks for all later rows."""
+        """Prepare the rows before a chain continues: those that wait in its ring must be in ``rows``.
+
+        Compiled code requests all later rows.
+        """
         if cursor[0] < ring.size:
             first = int(cursor[1]) - ring.size
             begin, _ = self._load(first)
@@ -118,7 +121,7 @@ class Pool:
         return total, worst, float(self.capacity)
 
     def failure(self) -> BaseException:
-        """What went wrong in Python."""
+        """Return the error that occurred in Python."""
         error, self.error = self.error, None
         return SourceError("rows could not be gathered.") if error is None else error
 

@@ -29,7 +29,7 @@ _SAME_SUM = 1e-9  # relative, by which the sum of a block's c may differ on anot
 
 
 class Served(NamedTuple):
-    """A stream of rows: the entropy and the key of its seed."""
+    """A stream of rows, identified by the entropy and the key of its seed."""
 
     entropy: Any
     key: tuple[int, ...]
@@ -40,15 +40,15 @@ class Served(NamedTuple):
         return cls(entropy if isinstance(entropy, int) else tuple(entropy), tuple(seed.spawn_key))
 
     def uniforms(self, serving: int) -> np.ndarray:
-        """Two for each row of a serving, (2, SERVING)."""
+        """Return two uniform numbers for each row of a serving, an array (2, SERVING)."""
         seed = np.random.SeedSequence(self.entropy, spawn_key=(*self.key, serving))
         return np.random.Generator(np.random.PCG64(seed)).random((2, SERVING))
 
 
 class Plan:
-    """Servings ``first`` to ``first + count`` of some streams: which places want a row of which block.
+    """The servings ``first`` to ``first + count`` of some streams: which places need a row of which block.
 
-    It is sent to where blocks are read, and is small: what it means is drawn there, once for all blocks.
+    It is sent to where blocks are read. It is small, because the random numbers are drawn there, once for all blocks.
     """
 
     def __init__(self, starts: np.ndarray, sums: np.ndarray, streams: tuple[Served, ...], first: int, count: int):
@@ -77,7 +77,9 @@ class Plan:
         return self._drawn
 
     def of(self, start: int) -> tuple[float, np.ndarray, np.ndarray]:
-        """Of the block that begins at row ``start``: the sum of its ``c``, the places that want a row, and uniforms."""
+        """Return what is needed of the block that begins at row ``start``: the sum of its ``c``, places and uniform
+        numbers.
+        """
         order, uniforms, begins = self._draw()
         b = int(np.searchsorted(self.starts, start))
         if b >= len(self.starts) or self.starts[b] != start:
@@ -87,7 +89,7 @@ class Plan:
 
 
 class Wanted(NamedTuple):
-    """Rows of a block, packed, with their places in the streams and their numbers in the data."""
+    """Packed rows of a block, with their places in the streams and their row numbers in the data."""
 
     places: np.ndarray
     rows: np.ndarray
@@ -95,7 +97,7 @@ class Wanted(NamedTuple):
 
 
 class SomeRows(NamedTuple):
-    """The bounds of all rows where they are kept, what finds those of a block, and what packs some of its rows."""
+    """The bounds of all rows if they are kept, a function for the bounds of a block, and one that packs some rows."""
 
     kept: KeptBounds | None
     bounds: Callable[[Rows], np.ndarray]
@@ -104,10 +106,10 @@ class SomeRows(NamedTuple):
 
 @dataclass(frozen=True)
 class OfPackedBlock:
-    """Of a block, packed once: the rows that ``plan`` wants, and what ``task`` says of all of them; each may be None.
+    """A function of a block, which is packed once. It returns the rows that ``plan`` needs, and the result of ``task``.
 
-    A task is a function of the number of the first row and of the packed rows. Without one only rows that are wanted
-    are packed, where that is known by their bounds (``some``).
+    Each of them may be None. A task is a function of the number of the first row and of the packed rows. Without a
+    task, only the needed rows are packed, if their bounds (``some``) show which rows these are.
     """
 
     pack: Callable[[Rows], np.ndarray]
@@ -151,7 +153,10 @@ def _refuse_another_sum(start: int, c: np.ndarray, known: float) -> None:
 
 
 def by_cumulated(c: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """For every uniform the row at it, by the law ``c_i / sum c``; rows with ``c_i = 0`` are never met."""
+    """Return for every uniform number a row, drawn by the law ``c_i / sum c``.
+
+    Rows with ``c_i = 0`` are never drawn.
+    """
     chosen = np.empty(len(uniforms), np.int64)
     _fill_by_cumulated(np.ascontiguousarray(c), uniforms, np.empty(len(c)), chosen)
     return chosen

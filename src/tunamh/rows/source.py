@@ -45,9 +45,10 @@ class Factored(NamedTuple):
 
 
 def level_positions(codes: Sequence[np.ndarray], sizes: Sequence[int], begins: int) -> tuple[np.ndarray, int]:
-    """``positions`` and ``dim`` of `Factored`: factors of so many levels behind the first ``begins`` columns.
+    """Return ``positions`` and ``dim`` of `Factored` for factors with these numbers of levels.
 
-    The first level of each factor is the reference, and has no parameter.
+    Their columns come after the first ``begins`` columns. The first level of each factor is the reference and has no
+    parameter.
     """
     positions = np.empty((len(codes[0]), len(codes)), np.int32)
     for k, (of_one, size) in enumerate(zip(codes, sizes, strict=True)):
@@ -87,7 +88,7 @@ class Rows(NamedTuple):
 
 
 def rows_at(X: Any, which: np.ndarray) -> Any:
-    """Some rows of the features of a block."""
+    """Return some rows of the features of a block."""
     if not isinstance(X, Factored):
         return np.asarray(X)[which]
     values = None if X.values is None else np.asarray(X.values)[which]
@@ -122,16 +123,16 @@ class Source(Protocol):
 
 @runtime_checkable
 class WithMemory(Protocol):
-    """A source may say how many bytes a run may hold of its rows; None: as many as they take.
+    """A source that limits the bytes that a run may hold of its rows; None means no limit.
 
-    Where they take more, packed, the rows that a chain draws are gathered ahead of it (`tunamh.rows.gathered_rows`).
+    If the packed rows need more, the rows that a chain draws are read in advance (`tunamh.rows.gathered_rows`).
     """
 
     memory: int | None
 
 
 def watched_map(source: Source, function: Callable[[Rows], Result]) -> Iterator[Result]:
-    """``source.map`` as the library calls it: one BLAS thread for each block, reported to whoever watches passes."""
+    """Yield the results of ``source.map``, with one BLAS thread for each block. Progress is reported."""
 
     return with_progress(source.map(partial(_alone, function)), source.n_rows, "reading rows")
 
@@ -142,7 +143,10 @@ def _alone(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, Result]
 
 
 def real_numbers(values: Any, what: str, start: int) -> np.ndarray:
-    """Of a block's ``values`` an array of which NumPy drops nothing: of complex numbers it would drop a part."""
+    """Return the values of a block as an array of real numbers.
+
+    Raise an error for other numbers, such as complex ones.
+    """
     array = np.asarray(values)
     if array.dtype.kind not in "biufO":
         raise TypeError(f"rows from {start} on have {what} of type {array.dtype}: they must be real numbers.")
@@ -150,7 +154,10 @@ def real_numbers(values: Any, what: str, start: int) -> np.ndarray:
 
 
 def refuse_outside(X: Factored, dim: int, start: int) -> None:
-    """In every map: a source may give other positions than it did, and compiled code would read outside ``theta``."""
+    """Raise an error for positions outside the columns. Every pass checks this.
+
+    A source may return other positions than before, and compiled code would then read outside ``theta``.
+    """
     positions = np.asarray(X.positions)
     if positions.dtype.kind not in "iu" or X.dim != dim:
         raise ValueError(f"rows from {start} on have positions of levels that are no whole numbers, or another dim.")

@@ -41,10 +41,10 @@ class Supply(NamedTuple):
 
 
 def random_access(rows: np.ndarray, column: int) -> Supply:
-    """Any row at any time, by the weights ``rows[:, column]``, of which some may be zero: Walker's alias method.
+    """Return a supply that draws row ``i`` with weight ``rows[:, column]``, by Walker's alias method.
 
-    Cell ``k`` of the law is ``(p_k, a_k)``: a uniform cell keeps its own number with probability ``p_k`` and otherwise
-    gives ``a_k``, so that a row is drawn in constant time. Slots are row numbers.
+    Some weights may be zero. Cell ``k`` of the table is ``(p_k, a_k)``: a cell is chosen uniformly, and gives its own
+    number with probability ``p_k``, otherwise ``a_k``. So a row is drawn in constant time.
     """
     table = np.empty((rows.shape[0], 2))
     weights = rows[:, column]
@@ -76,10 +76,10 @@ def _refill_by_alias(lanes, ring, uniform, cursor, law):
 
 @helper
 def fill_alias(weights, total, table):
-    """Walker's table of some weights with this sum: Vose's construction in one sweep, without work lists.
+    """Fill Walker's alias table for weights with this sum, by Vose's construction in one sweep without work lists.
 
-    A cell is small below 1 and large from 1 on. Each small cell is topped up to 1 by the current large cell. A large
-    cell that becomes small by giving is closed at once if the sweep has passed it, and waits for the sweep if not.
+    A cell is small below 1 and large from 1 on. Each small cell is filled up to 1 from the current large cell. If this
+    makes the large cell small, it is filled at once if the sweep has passed it; otherwise it waits for the sweep.
     """
     n = weights.size
     for k in range(n):
@@ -144,7 +144,7 @@ ROWS_AHEAD = 8
 
 
 class StreamState(NamedTuple):
-    """What a stream remembers, apart from its supply."""
+    """What a stream of rows remembers, except its supply."""
 
     lanes: np.ndarray
     ring: np.ndarray
@@ -152,13 +152,13 @@ class StreamState(NamedTuple):
     cursor: np.ndarray
 
     def of(self, supply: Supply) -> Stream:
-        """The stream that draws from ``supply``."""
+        """Return the stream that draws from ``supply``."""
         if supply.pool is not None:
             supply.pool.hold(self.ring, self.cursor)
         return Stream(*self, supply.refill, supply.law)
 
     def fits(self, slots: int, pooled: bool = False) -> bool:
-        """Whether every array has its size and kind, and the rows that wait in the ring are among ``slots``."""
+        """Return True if every array has the right size and type, and the waiting rows are among ``slots``."""
         kinds = [(array.shape, array.dtype) for array in self]
         size = _POOLED if pooled else 1
         wanted = [((4, LANES), np.uint64), ((RING,), np.int64), ((RING,), np.float64), ((size,), np.int64)]
@@ -172,7 +172,7 @@ class StreamState(NamedTuple):
 
 
 def open_stream(seed: np.random.SeedSequence, supply: Supply | None = None) -> StreamState:
-    """A stream at its beginning: the ring is filled when the first row is asked for."""
+    """Return a stream at its beginning. The first rows are drawn when they are needed."""
     cursor = np.zeros(1 if supply is None or supply.pool is None else _POOLED, np.int64)
     cursor[0] = RING
     return StreamState(seed_lanes(seed), np.zeros(RING, np.int64), np.zeros(RING), cursor)

@@ -68,7 +68,7 @@ class Tables(Protocol):
 
 
 class SomeColumns:
-    """Columns of tables chosen by name, as ``tables[["distance", "hour"]]`` gives them."""
+    """Columns of tables chosen by name, such as ``tables[["distance", "hour"]]``."""
 
     def __init__(self, tables: Any, columns: Sequence[str]):
         there = set(tables.names)

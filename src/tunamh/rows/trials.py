@@ -14,7 +14,10 @@ from .source import Factored, Rows
 
 
 def refuse_wrong_trials(y: np.ndarray, trials: np.ndarray, error: type[Exception], place: Callable[[int], str]) -> None:
-    """Raise for trials, or successes ``y`` among them, that are no whole numbers; ``place`` names a row."""
+    """Raise an error for trials that are no whole numbers, or for wrong numbers of successes ``y``.
+
+    ``place`` names a row.
+    """
     wrong = (trials < 0) | (trials != np.floor(trials)) | (y < 0) | (y > trials) | (y != np.floor(y))
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -25,7 +28,7 @@ def refuse_wrong_trials(y: np.ndarray, trials: np.ndarray, error: type[Exception
 
 
 def shares_hint(y: np.ndarray, trials: np.ndarray) -> str:
-    """What to say where the responses are ``k/n`` in the place of ``k``; else nothing."""
+    """Return a hint if the responses seem to be ``k/n`` instead of ``k``, otherwise ""."""
     successes = y * trials
     whole = np.abs(successes - np.round(successes)) < 1e-6 * np.maximum(1.0, trials)
     if not (whole & (y >= 0) & (y <= 1)).all():
@@ -34,16 +37,17 @@ def shares_hint(y: np.ndarray, trials: np.ndarray) -> str:
 
 
 def fractions(y: np.ndarray, trials: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-    """One row of weight ``n`` and response ``k / n``; no trials, no weight."""
+    """Return responses ``k / n`` and weights ``n``. A row without trials has the weight 0."""
     found = np.divide(y, trials, out=np.zeros(len(trials)), where=trials > 0)
     return found, trials if weights is None else trials * weights
 
 
 def counted(rows: Rows, trials: np.ndarray, *, linear: bool) -> Rows:
-    """Rows whose responses are successes, as a family takes them: fractions where energies are ``linear`` in the label.
+    """Return rows whose responses are successes in the form of a family.
 
-    Else a row becomes two, of weight ``k`` and label 1 and of weight ``n - k`` and label 0, so that row ``i`` of the
-    data is in the places ``2 i`` and ``2 i + 1``: blocks begin at the same rows, wherever they are read.
+    If energies are ``linear`` in the label, responses are fractions. Otherwise a row becomes two rows: one with weight
+    ``k`` and label 1, and one with weight ``n - k`` and label 0. Row ``i`` of the data then has the places ``2 i`` and
+    ``2 i + 1``, so blocks begin at the same rows wherever they are read.
     """
     if linear:
         y, weights = fractions(rows.y, trials, rows.weights)

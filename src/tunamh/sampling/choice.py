@@ -59,7 +59,7 @@ _SKEWED = 0.05  # where mode and mean are this share of a draw's distance apart,
 
 
 class Choice(NamedTuple):
-    """A target with its control variate, a kernel, and why."""
+    """The result of the choice: a target with its control variate, a kernel, and the reason in words."""
 
     target: Target
     kernel: Kernel
@@ -67,29 +67,30 @@ class Choice(NamedTuple):
 
     @property
     def moves(self) -> MetropolisHastings | None:
-        """The kernel that proposes and tests, alone or in turn with others."""
+        """Return the kernel that proposes and tests, alone or in turn with others; None if there is none."""
         kernels = self.kernel.kernels if isinstance(self.kernel, InTurn) else (self.kernel,)
         return next((one for one in kernels if isinstance(one, MetropolisHastings)), None)
 
     @property
     def test(self) -> Any:
-        """Its test; None where kernels have none."""
+        """Return the acceptance test of the kernel, or None if it has none."""
         return None if self.moves is None else self.moves.test
 
     @property
     def proposal(self) -> Any:
-        """Its proposal; None where kernels have none."""
+        """Return the proposal of the kernel, or None if it has none."""
         return None if self.moves is None else self.moves.proposal
 
 
 def choose(
     target: Target, test: Any, proposal: Any, control: Any, kernel: Kernel | None = None, *, frames: int = 0
 ) -> Choice:
-    """Fill in what the user left open.
+    """Choose everything that the user left open.
 
-    With a test or a proposal named, the rest is the paper's (`TunaMH`, `RandomWalk`, no control variate), unless the
-    proposal is `Autoregressive`, which comes with its own. Otherwise all is chosen. Warnings point to the user's own
-    line, which called what called this, or so many ``frames`` further out.
+    If the user names a test or a proposal, the rest is that of the TunaMH paper (`TunaMH`, `RandomWalk`, no control
+    variate), except for the proposal `Autoregressive`, which has its own test and control variate. Otherwise everything
+    is chosen. Warnings point to the line of the user's code: the line that called the caller of this function, or
+    ``frames`` calls further out.
     """
     if isinstance(kernel, MetropolisHastings):
         test, proposal, kernel = kernel.test, kernel.proposal, None
@@ -197,7 +198,7 @@ def _refuse_improper_columns(target: ExaminedTarget) -> None:
 
 
 def expanded_about_mode(target: ExaminedTarget, order: int) -> tuple[TaylorTarget, str]:
-    """About the mode, or about the mean where these are far apart; and which of them it was."""
+    """Return the target expanded about its mode, or about its mean if these are far apart; and which one it was."""
     mode = target.modes[0]
     expanded = target.taylor(order, mode.point, mode.expansion, whiten=True, original_bounds=False)
     if not target.proved_proper(expanded, mode.away):
@@ -398,7 +399,7 @@ def _foreseen_bounds(target: TaylorTarget) -> np.ndarray:
 
 
 def warn_of_modes(target: Target, frames: int) -> None:
-    """Say loudly that a posterior has several modes, where they are and what each holds, whatever the sampler."""
+    """Warn that a posterior has several modes: where they are, and the share of each. It does so for every sampler."""
     modes = target.modes if offers(target, Examined) and not target.convex else []
     if len(modes) < 2:
         return

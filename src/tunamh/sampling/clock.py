@@ -16,7 +16,7 @@ _PASSES_OF_A_SET_UP, _PASSES_FORESEEN = 8.0, 6.0
 
 
 class Clock:
-    """Seconds since it was made, compiling not counted, and whether the time that a user allows is over."""
+    """Measures the seconds of a run, without compiling, and says whether the time limit of the user is over."""
 
     def __init__(self, max_seconds: float | None):
         self.limit = np.inf if max_seconds is None else max_seconds
@@ -28,7 +28,7 @@ class Clock:
 
     @property
     def compiling(self) -> float:
-        """The seconds that compiling took meanwhile."""
+        """Return the seconds that compiling has taken since the clock was made."""
         return seconds_compiling() - self._compiled
 
     @property
@@ -37,9 +37,9 @@ class Clock:
 
 
 class SetUp:
-    """Watches the passes of a set-up: shows them, ends them when the time is over, and notes what they cost.
+    """Watches the passes of a set-up: shows them, stops them when the time is over, and records what they cost.
 
-    About eight passes over all rows are expected. After the sixth nobody knows how many more there will be.
+    About eight passes over all rows are expected. After the sixth, the number of remaining passes is unknown.
     """
 
     def __init__(self, n_rows: int, clock: Clock, progress: Progress):
@@ -48,7 +48,7 @@ class SetUp:
 
     @property
     def cost(self) -> dict[str, Any]:
-        """Seconds of every stage so far, compiling not counted; passes begun, and rows read in them."""
+        """Return the seconds of every stage so far, without compiling, the number of passes begun, and of rows read."""
         self._note(self._report)
         stages = {stage or "looking at the data": round(seconds, 4) for stage, seconds in self._seconds.items()}
         return {"stages": stages, "passes": self._report.passes, "rows": self._report.rows}

@@ -32,14 +32,17 @@ def _of_most_runs_of(target: Any) -> list[Part]:
 
 
 def compile_while_setting_up(target: Any) -> None:
-    """Begin with what most runs of such targets need, in further processes, while this one looks at the data."""
+    """Start to compile, in further processes, what most runs of this target need.
+
+    This process reads the data meanwhile.
+    """
     parts = _of_most_runs_of(target)
     if not parts[0].is_kept:
         ahead.start(parts)
 
 
 def compile_together(setup: ChainSetup, progress: Progress) -> None:
-    """Compile what a run needs, here and in further processes, and tell how many functions are left."""
+    """Compile what a run needs, in this and further processes, and show how many functions are left."""
     parts = [*parts_of(setup), windows_of(len(setup.kernel.turns))]
     left = ahead.missing(parts)
     if left:

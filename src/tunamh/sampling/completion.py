@@ -25,9 +25,9 @@ def assemble_result(
     seconds: float,
     progress: Progress,
 ) -> tuple[Any, list[Warning]]:
-    """The draws as a DataTree, and what to warn of. What fails here becomes a warning: the draws must not be lost.
+    """Return the draws as a DataTree, and warnings. What fails here becomes a warning, so that no draws are lost.
 
-    ``results`` are in walked coordinates; their arrays are written over.
+    ``results`` are in the coordinates of the chains. Their arrays are overwritten.
     """
     complaints: list[Warning] = []
     kept = min(len(result.draws) for result in results)
@@ -66,7 +66,7 @@ def _cause(posterior: Any, worst: set[str]) -> str:
 
 
 def attempt(what: str, action: Callable[[], Any]) -> list[Warning]:
-    """Do what can be left out: nothing, or a warning that it failed."""
+    """Do something that is not essential. Return a warning if it failed, otherwise an empty list."""
     try:
         action()
     except Exception as error:
@@ -75,7 +75,7 @@ def attempt(what: str, action: Callable[[], Any]) -> list[Warning]:
 
 
 def warn(complaint: Warning, posterior: Any) -> None:
-    """Warn the caller of `sample`; if a filter makes an error of it, the error carries the draws."""
+    """Warn the caller of `sample`. If a warnings filter makes the warning an error, this error contains the draws."""
     try:
         warnings.warn(complaint, stacklevel=users_line())
     except Warning as error:

@@ -31,7 +31,7 @@ from .run import ChainRun, Size, run_all
 
 
 class RunPlan(NamedTuple):
-    """How much is to be drawn, and from where on."""
+    """How many draws a session makes, and from which seed."""
 
     draws: int
     tune: int
@@ -58,18 +58,18 @@ class Sampler(NamedTuple):
 
     @property
     def named(self) -> dict[str, str]:
-        """The kernel in words: test and proposal, where that is all of it."""
+        """Return the kernel in words: its test and proposal, or the kernel itself if it is not of this kind."""
         if isinstance(self.kernel, MetropolisHastings):
             return {"test": repr(self.kernel.test), "proposal": repr(self.kernel.proposal)}
         return {"kernel": repr(self.kernel)}
 
     @property
     def layout(self) -> Layout:
-        """The variables of the result."""
+        """Return the variables of the result."""
         return layout_of(self.user_target, self.target.variables)
 
     def identity(self, run: ChainRun) -> dict[str, str]:
-        """What a run must find again; ``run`` is its first chain, just opened."""
+        """Return what must be the same when a run is continued. ``run`` is its first chain, which was just opened."""
         steps = first_steps(run.state, run.setup)
         return identity_of(self.user_target, _all_data(self.user_target), self.about, self.named, steps)
 
@@ -83,18 +83,21 @@ def _all_data(target: Target) -> str:
 
 
 class NewStore:
-    """A folder to be made, or none (``path=None``): draws are then kept in memory."""
+    """A folder for a new store. With ``path=None`` there is no folder, and draws are kept in memory."""
 
     def __init__(self, path: Path | None):
         self.path = path
 
     def check_early(self, target: Target, stack: ExitStack) -> None:
-        """What can be refused before a long set-up; what is to be held until the end of the session."""
+        """Do before a long set-up what may fail, and take what must be held until the session ends, such as a lock."""
 
     def begin(
         self, sampler: Sampler, plan: RunPlan, settings: dict[str, Any], run: ChainRun, stack: ExitStack
     ) -> Store | None:
-        """The store, with its header written, once set-up is done and the first chain is open."""
+        """Return the store with its header written, or None.
+
+        It is called after set-up, when the first chain is open.
+        """
         if self.path is None:
             return None
         layout, walked = sampler.layout, run.draws.shape[1]
@@ -123,7 +126,7 @@ class NewStore:
 
 
 class ExistingStore:
-    """A folder with a run that is to go on."""
+    """A folder with a run that is to be continued."""
 
     def __init__(self, store: Store):
         self.store = store
@@ -160,7 +163,7 @@ def _with_kernel(then: dict[str, str], kernel: Kernel) -> dict[str, str]:
 
 
 def catch_up(store: Store, runs: list[ChainRun], clock: Clock, progress: Progress, ctrl_c: HeldInterrupts) -> None:
-    """Bring every chain to where the store has it; chunks that are missing in between are drawn again first."""
+    """Bring every chain to the point where the store has it. Missing chunks in between are drawn again first."""
     for run in runs:
         run.write_to(store.writer(run.number, run.target.to_user), store.header.chunk_draws)
         goal = run.goal

@@ -167,7 +167,7 @@ def _kept(result: Any) -> Evidence:
 
 
 def refuse_without_evidence(target: Any) -> None:
-    """Raise for models that have no evidence, or whose evidence is not offered."""
+    """Raise an error for models that have no evidence, or for which the library cannot compute it."""
     if isinstance(target, MixedModel):
         target.base.refuse_without_constants()
         for one in target.groupings:

@@ -49,7 +49,7 @@ _BATCHES = 20  # per chain, by whose means Monte Carlo errors are estimated
 
 
 class Walked(NamedTuple):
-    """The draws of all chains, in walked coordinates, and their records; ``thin`` steps lead to a draw."""
+    """The draws of all chains in the coordinates of the chains, and their records. A draw takes ``thin`` steps."""
 
     draws: Sequence[np.ndarray]
     records: Sequence[np.ndarray]
@@ -57,9 +57,9 @@ class Walked(NamedTuple):
 
 
 def by_laplace_gaussian(target: Any, kernel: Kernel) -> bool:
-    """Whether a kernel proposes by Laplace's law of the target, or by the one that the target has of its own.
+    """Return True if a kernel proposes from the Laplace law of the target, or from the law that the target itself has.
 
-    A test that prepares a target of its own (`FlyMC`) has other rows than the law's.
+    The result is False for a test that prepares a target of its own (`FlyMC`), because the rows of that target differ.
     """
     if offers(target, Approximated):
         return True
@@ -75,9 +75,10 @@ def laplace_attributes(
     seed: np.random.SeedSequence,
     names: Sequence[str],
 ) -> dict[str, Any]:
-    """What a run's result says of Laplace's law; nothing where no such law is proposed from, or draws are not exact.
+    """Return the attributes of a result about Laplace's approximation.
 
-    ``names`` are those of the natural parameters.
+    The dict is empty if the kernel does not propose from such a law, or if the draws are not exact. ``names`` are the
+    names of the user's parameters.
     """
     if not by_laplace_gaussian(target, kernel) or not kernel.exact:
         return {}
@@ -103,7 +104,10 @@ def laplace_attributes(
 def measured(
     target: Any, law: LaplaceGaussian, walked: np.ndarray, bound: float | None, names: Sequence[str]
 ) -> LaplaceDistance:
-    """Means and standard deviations of draws (chain, draw, parameter) beside the law's, in natural units."""
+    """Compare the means and standard deviations of draws (chain, draw, parameter) with those of the Laplace law.
+
+    Both are in the user's parameters.
+    """
     centre, covariance = moments(approximated_target(target), law)
     natural = _in_users_units(target, walked)[..., : len(centre)]
     mean, variance = natural.mean(axis=(0, 1)), natural.var(axis=(0, 1))
@@ -130,7 +134,7 @@ def _monte_carlo_error(values: np.ndarray) -> np.ndarray:
 
 
 def seeds_of_measure(seed: np.random.SeedSequence) -> list[np.random.SeedSequence]:
-    """Of moves and rows, apart from those of all chains."""
+    """Return the seeds of the moves and of the rows of a measurement. They differ from the seeds of all chains."""
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**32 - 1)).spawn(2)
 
 
@@ -142,7 +146,11 @@ def total_variation_bound(
     steps: int,
     seed: np.random.SeedSequence,
 ) -> float:
-    """``1 - E a`` of independent proposals from the law, ``steps`` from each start, two Monte Carlo errors added."""
+    """Return an upper bound of the total variation distance: ``1 - E a`` plus two Monte Carlo errors.
+
+    ``a`` is the acceptance probability of independent proposals from the law; there are ``steps`` of them from each
+    start.
+    """
     points = walked.reshape(-1, walked.shape[2])
     points = points[np.linspace(0, len(points) - 1, _STARTS).astype(int)]
     mean = target.state_at(law.mean)

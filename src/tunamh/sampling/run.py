@@ -32,18 +32,18 @@ _MOVE_TRIES = 20
 
 
 class Writer(Protocol):
-    """Where the draws of one chain go when they are not kept in memory."""
+    """The object to which one chain passes its draws if they are not kept in memory."""
 
     @property
     def due(self) -> bool:
-        """Whether it is time to write again."""
+        """Return True if it is time to write again."""
 
     def write(self, first: int, state: RunState, result: ChainResult, seconds: float) -> None:
         """Write draws from number ``first`` on, the state after them and the seconds they took."""
 
 
 class Size(NamedTuple):
-    """How much a chain makes: kept draws, steps of warm-up, steps to a draw."""
+    """The length of a chain: kept draws, steps of warm-up, and steps for each kept draw."""
 
     draws: int
     tune: int
@@ -51,11 +51,12 @@ class Size(NamedTuple):
 
 
 class ChainRun:
-    """One chain on its way: opened (which may read all rows), then advanced in chunks of about a tenth of a second.
+    """One chain during a run. It is opened, which may read all rows, and then advanced in chunks.
 
-    How long a chunk is depends on the clock, what it computes does not. All that the next step depends on lies in
-    ``state``; the rest is what the run was told, and what it has kept: all draws or, with a ``writer`` to a store, the
-    latest ones from number ``first`` on, at most ``room`` of them. It stops at ``goal`` draws, for now.
+    A chunk takes about a tenth of a second. Its length depends on the clock, but the draws do not. Everything on which
+    the next step depends is in ``state``. The rest is what the run was asked to do, and what it has kept: all draws or,
+    with a ``writer`` to a store, the latest draws from number ``first`` on, at most ``room`` of them. The chain stops
+    at ``goal`` draws; this number can be raised later.
     """
 
     state: RunState
@@ -84,7 +85,10 @@ class ChainRun:
         self._rows_a_step = 0.0
 
     def write_to(self, writer: Writer, room: int) -> None:
-        """Before the first draw: keep only ``room`` of them in memory, and hand them over whenever that is full."""
+        """Keep only ``room`` draws in memory, and pass them to the writer when the memory is full.
+
+        Call it before the first draw.
+        """
         self.writer = writer
         self.draws, self.record = np.empty((room, self.draws.shape[1])), self.setup.new_record(room)
         self.elapsed = np.empty(room)
@@ -95,11 +99,10 @@ class ChainRun:
         return self.seed.spawn(3)
 
     def open(self) -> None:
-        """Find a start and audit it: all rows at one real move, or their energies for a test without bounds.
+        """Find a start and audit it: check all rows at one real move, or their energies if the test needs no bounds.
 
-        Opened again, a chain begins again in the same way.
-
-        Bounds that the library derived are the same for every chain: the first one's audit speaks for all.
+        If a chain is opened again, it begins again in the same way. Bounds that the library derived are the same for
+        every chain, so only the first chain checks them.
         """
         compile_parts(self.setup)
         moves, rows, starts = self._seeds
@@ -122,9 +125,9 @@ class ChainRun:
         self.first, self.opened = 0, True
 
     def resume(self, state: RunState, result: ChainResult, first: int = 0, seconds: float | None = None) -> None:
-        """In the place of `open`: go on from a saved state of a run of the same choices, and from what it had kept.
+        """Continue from a saved state of a run with the same choices. This replaces `open`.
 
-        That is ``result``, whose draws are numbered from ``first`` on and took so many ``seconds`` so far.
+        ``result`` contains what the run had kept. Its draws are numbered from ``first`` on, and they took ``seconds``.
         """
         size = max(self.target.dim, self.draws.shape[1])  # a draw may have less than a state, or more than parameters
         fits = state.fits(self.setup, size, first + len(self.draws), self.thin)
@@ -157,12 +160,12 @@ class ChainRun:
         return self.kept >= self.goal
 
     def compile(self) -> None:
-        """Run no step at all: everything is then compiled, or loaded from the cache."""
+        """Compile everything, or load it from the cache, by running loops of no steps."""
         warm_up(self.state, self.setup, self.goals, 0)
         self._advance(slice(0, 0), 1)
 
     def work(self) -> None:
-        """Go on for about a tenth of a second: open the chain, warm up, keep draws."""
+        """Continue for about a tenth of a second: open the chain, warm up, or make draws."""
         with one_blas_thread():
             self._work()
 
@@ -260,7 +263,7 @@ class ChainRun:
         advance(self.state.chain, self.state.in_force(self.setup), self.draws[chunk], self.record[chunk], thin)
 
     def remark(self) -> str:
-        """Acceptance and rows per step over the newest draws, where kernels tell them."""
+        """Return in words the acceptance rate and the rows per step of the newest draws, if they are known."""
         at = self._at if self.opened else 0
         if at > 0:
             recent, told = self.record[max(0, at - 1000) : at], []
@@ -273,23 +276,23 @@ class ChainRun:
         return self._remark
 
     def result(self) -> ChainResult:
-        """What is in memory: all draws or, with a store, the latest ones."""
+        """Return what is in memory: all draws or, with a store, the latest ones."""
         kept = slice(0, self._at)
         knobs = self.state.proposal_knobs if self.opened else self.setup.kernel.first_proposal_knobs
         return ChainResult(self.draws[kept], self.record[kept], self.elapsed[kept], knobs[0])
 
 
 def run_all(runs: list[ChainRun], cores: int, clock: Clock, progress: Progress, ctrl_c: HeldInterrupts) -> None:
-    """Advance the least advanced chains first, so that chains stay level, until the end, the time limit or Ctrl-C.
+    """Run all chains until the end, the time limit or Ctrl-C. The chain with the fewest steps is advanced first.
 
-    What they have then is saved, where there is a store.
+    If there is a store, everything is saved at the end.
     """
     total = sum(run.total for run in runs)
     waiting, busy = [run for run in runs if not run.finished], dict[Future, ChainRun]()
     started = clock.seconds
 
     def share() -> float:
-        """Of the steps or, if less of that is left, of the time."""
+        """Return the share of the run that is done: of the steps or, if this is larger, of the allowed time."""
         steps = sum(run.steps_done for run in runs) / total
         return min(1.0, max(steps, (clock.seconds - started) / max(clock.limit - started, 1e-9)))
 

@@ -35,7 +35,7 @@ from .run import ChainRun, run_all
 
 
 class Choices(NamedTuple):
-    """What a user said of how to sample; None is to be chosen."""
+    """What the user says about how to sample. None means that `sample` chooses."""
 
     target: Target
     test: AcceptanceTest | None
@@ -65,7 +65,7 @@ class Choices(NamedTuple):
         return self
 
     def sampler(self) -> Sampler:
-        """Choose what was left open, and make all parts ready."""
+        """Choose what the user left open, and compile and bind all parts."""
         target, kernel, why = choose(*self, frames=3)
         prepared = kernel.prepare(target)
         ready = kernel.bind(prepared)
@@ -81,7 +81,7 @@ def run_session(
     max_seconds: float | None,
     progressbar: bool,
 ) -> Any:
-    """What `sample` and `resume` do once their arguments are checked."""
+    """Run the session that `sample` and `resume` start after they have checked their arguments."""
     target, threads = choices.target, min(plan.chains, cores or os.cpu_count() or 1)
     target.check_data()
     import_what_the_end_needs()

@@ -37,10 +37,10 @@ _LARGEST_GAIN = 1.0
 
 @helper
 def update(learned, record, goals):
-    """What is known of a kernel after one more window, given its record.
+    """Return what warm-up knows of a kernel after one more window of steps, given the record of the window.
 
-    The step size follows Robbins-Monro, ``log s += t^-0.6 (alpha_t - alpha*)`` summed over the window (spec 5e, rule
-    1). What will be frozen is the average over the last third of all steps.
+    The step size follows the Robbins-Monro rule ``log s += t^-0.6 (alpha_t - alpha*)``, summed over the window (spec
+    5e, rule 1). The final step size is the average over the last third of all steps.
     """
     n = record.shape[0]
     done = learned.done + n
@@ -102,14 +102,15 @@ def _run_windows(windows, run, rng, walk, kept, lessons, learned):
 
 @cache
 def windows_of(kernels: int) -> Part:
-    """The loop over windows of so many kernels."""
+    """Return the loop over windows for a step of this number of kernels."""
     return Part(_run_windows, windows_role(kernels), made_by=f"{__name__}:windows_of:{kernels}")
 
 
 def first_state(setup: ChainSetup, chain: ChainState, rng: np.random.Generator) -> RunState:
-    """The record before the first step: tests adapt to the mean move bound of 20 proposals from where the chain is.
+    """Return the state before the first step.
 
-    Proposals without a bound, which are decided on all rows, say nothing about it.
+    Tests that adapt start from the mean move bound of 20 proposals from the start of the chain. Proposals without a
+    bound, which are decided on all rows, are not counted.
     """
     kernel, model = setup.kernel, setup.model
     learned = [_nothing_yet(kernel.turns[k]) for k in learners(kernel)]
@@ -132,7 +133,7 @@ def _nothing_yet(turn: ReadyKernel) -> Learned:
 
 
 def goals_of(kernel: ReadyKernel, steps: int) -> tuple[Goals, ...]:
-    """What so many steps of warm-up aim at, with each kernel of a step."""
+    """Return the goals of a warm-up of ``steps`` steps, one for each kernel of a step."""
     places = slices_of([len(turn.statistics) for turn in kernel.turns])
     return tuple(_goals(turn, place.start, steps) for turn, place in zip(kernel.turns, places, strict=True))
 
@@ -147,14 +148,14 @@ def _goals(turn: ReadyKernel, column: int, steps: int) -> Goals:
 
 
 def steps_left(state: RunState, goals: tuple[Goals, ...]) -> int:
-    """Steps of warm-up to go."""
+    """Return the number of remaining steps of warm-up."""
     return goals[0].steps - state.warmed
 
 
 def warm_up(state: RunState, setup: ChainSetup, goals: tuple[Goals, ...], windows: int) -> int:
-    """Run so many windows, or as many as are left, the last of which may be short; returns the steps made.
+    """Run ``windows`` windows of warm-up, or the remaining ones, and return the number of steps.
 
-    With the last of them the knobs are frozen.
+    The last window of warm-up may be short. After it the knobs are fixed.
     """
     before = state.warmed
     whole = min(windows, steps_left(state, goals) // WINDOW)

@@ -36,7 +36,7 @@ class Chunk(NamedTuple):
     Parameters
     ----------
     result : ChainResult
-        Draws in the coordinates that are walked, their record and times.
+        Draws in the coordinates of the chain, their record and times.
     natural : array
         The same draws as a user knows the parameters.
     state : RunState
@@ -61,7 +61,7 @@ def file_name(chain: int, first: int) -> str:
 
 
 def packed(chunk: Chunk, run: str, chain: int) -> bytes:
-    """The bytes of the file."""
+    """Return the bytes of the file of a chunk."""
     draws, record, elapsed, _ = chunk.result
     arrays = {"draws": draws, "record": record, "elapsed": elapsed, "seconds": np.array(chunk.seconds)}
     if chunk.natural is not draws:
@@ -74,7 +74,10 @@ def packed(chunk: Chunk, run: str, chain: int) -> bytes:
 
 
 def read_chunk(path: Path, run: str, chain: int, first: int, sizes: tuple[int, int, int], most: int) -> Chunk:
-    """The chunk in a file, every number checked; ``sizes`` are the columns of its at most ``most`` draws."""
+    """Read a chunk from a file and check every number.
+
+    ``sizes`` are its numbers of columns, ``most`` is its largest length.
+    """
     try:
         arrays = _arrays_in(read_whole(path, _ROOM + 16 * most * (sum(sizes) + 1)))
         checksum = arrays.pop(_CHECKSUM, None)

@@ -14,9 +14,10 @@ __all__ = ["UNFINISHED", "Lock", "read_whole", "remove_unfinished", "write_whole
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write ``data`` so that a kill or a power cut at any moment leaves the file of before or the new one.
+    """Write ``data`` to a file. After a kill or a power cut at any moment, the file is the old one or the new one.
 
-    The other name is made anew, never followed: a link that lies there in a stranger's folder leads nowhere.
+    The data are first written to a temporary file with another name. This file is always created, and a link with this
+    name is never followed. So a link in a folder of another user cannot redirect the data.
     """
     try:
         replace_whole(path, data)
@@ -36,7 +37,10 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def read_whole(path: Path, most: int) -> bytes:
-    """The bytes of a file, no more than ``most``. Of a pipe or a device, which have no end, not one is read."""
+    """Return the bytes of a file with at most ``most`` bytes.
+
+    Raise `ValueError` for a pipe or a device, and read nothing.
+    """
     with os.fdopen(os.open(path, os.O_RDONLY | NON_BLOCK | BINARY), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -47,7 +51,7 @@ def read_whole(path: Path, most: int) -> bytes:
 
 
 class Lock:
-    """Held by the one process that writes to a folder; the system lets go of it when that process dies."""
+    """The lock of a folder. Only the process that writes holds it; the system releases it if the process dies."""
 
     def __init__(self, folder: Path):
         self.path = folder / "lock"

@@ -30,7 +30,10 @@ _CHUNK = re.compile(r"chain-(\d{1,9})-(\d{12})\.npz")
 
 
 def chunk_draws_for(columns: int, state_bytes: int) -> int:
-    """Draws in a chunk: where states are large (`FlyMC` has numbers for every row), more than states."""
+    """Return the number of draws in a chunk, so that a chunk has more draws than states.
+
+    This matters if states are large: the state of `FlyMC` has numbers for every row.
+    """
     return max(1, max(CHUNK_BYTES, 2 * state_bytes) // (8 * columns))
 
 
@@ -53,7 +56,10 @@ def _can_be_a_name(path: Path) -> bool:
 
 
 def refuse_taken(path: Path) -> None:
-    """Before a run begins: nothing that lies there is written over."""
+    """Raise an error if the folder of a new run exists already, or if it cannot be made.
+
+    So nothing is overwritten.
+    """
     if not os.path.lexists(path):
         if not path.parent.is_dir():
             raise StoreError(f"store={str(path)!r}: there is no folder {path.parent}; make it first.", path)
@@ -200,7 +206,7 @@ class Store:
 
 
 class ChainWriter:
-    """Writes the chunk under way of one chain, about once a second and when it is full."""
+    """Writes the current chunk of one chain about once a second, and when the chunk is full."""
 
     def __init__(self, store: Store, chain: int, natural: Callable[[np.ndarray], np.ndarray]):
         self.store, self.chain, self.natural = store, chain, natural

@@ -208,7 +208,7 @@ def _as_today(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def seed_as_dict(seed: np.random.SeedSequence, spawned: int) -> dict[str, Any]:
-    """All of a SeedSequence, for JSON, as it was before the last ``spawned`` were spawned from it."""
+    """Return a SeedSequence as a dict for JSON, in the state before the last ``spawned`` children were spawned."""
     entropy: Any = seed.entropy
     return {
         "entropy": [int(word) for word in entropy] if np.ndim(entropy) else int(entropy),

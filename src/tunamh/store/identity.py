@@ -24,7 +24,7 @@ _ROWS_ENOUGH = 1e6  # of the data, after which fewer steps will do
 
 
 def described(part: object) -> str:
-    """How a part describes itself, without the place of a function in memory, which is another in every process."""
+    """Return the description of a part without addresses of functions, because these differ in every process."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", part if isinstance(part, str) else repr(part))
 
 
@@ -49,7 +49,7 @@ def first_steps(state: RunState, setup: ChainSetup) -> str:
 
 
 def machine() -> str:
-    """Versions and processor, on which the last digits depend."""
+    """Return the versions and the processor in words. The last digits of results depend on them."""
     import numba
     from llvmlite.binding import get_host_cpu_name
 
@@ -58,9 +58,10 @@ def machine() -> str:
 
 
 def identity_of(given: object, data: str, target: str, kernel: dict[str, str], steps: str) -> dict[str, str]:
-    """For the header: ``given`` is the user's target, ``target`` how the one with its control variate is described.
+    """Return what the header of a store must contain to identify a run.
 
-    ``kernel`` is a kernel's description, or those of a test and a proposal.
+    ``given`` is the user's target. ``target`` describes the target with its control variate. ``kernel`` describes a
+    kernel, or a test and a proposal.
     """
     return {
         "draws": DRAWS,

@@ -10,10 +10,10 @@ _LARGEST_SHARE = 0.3  # of the rows
 
 
 def likely_codes(values: np.ndarray) -> str | None:
-    """In words, the values that stand far from the others and look like codes; None if there are none.
+    """Return in words the values that are far from the others and look like codes; None if there are none.
 
-    A code is written with one digit, 7, 8 or 9, as -9, 99 or 888, and lies further from the other values than these lie
-    from each other. Two codes may lie side by side, as 98 and 99.
+    A code consists of one repeated digit, 7, 8 or 9, such as -9, 99 or 888, and is farther from the other values than
+    these are from each other. Two codes may be neighbours, such as 98 and 99.
     """
     distinct, counts = np.unique(values[np.isfinite(values)], return_counts=True)
     for end in (1, -1):  # codes above, and below

@@ -13,19 +13,19 @@ from ..process.scratch import large, stretches
 
 
 def squares(values: np.ndarray) -> float:
-    """The sum of squares: NaN where one of the numbers is. It takes a part of the time of a look at each of them.
+    """Return the sum of squares, which is NaN if a number is NaN. This is faster than a test of every number.
 
-    Not by BLAS, which has threads of its own for long columns.
+    BLAS is not used, because it starts threads for long columns.
     """
     return float(np.einsum("i,i->", values, values))
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A number in every row, NaN where it is missing.
+    """A column of numbers, NaN where a value is missing.
 
-    ``nulls`` are the rows of which the table itself says that they have no value, None if there are none: a NaN may as
-    well have been computed. A plain array may be a matrix.
+    ``nulls`` marks the rows for which the table itself says that they have no value (None: there are none). In other
+    rows NaN may be a computed value. A plain array may be a matrix.
     """
 
     values: np.ndarray
@@ -36,7 +36,10 @@ class Numbers:
 
     @cached_property
     def squares(self) -> float:
-        """The sum of squares, or that of more rows of which these are a part; NaN where a number of these is."""
+        """Return the sum of squares. If these rows were taken from more rows, it may be the sum over those.
+
+        It is NaN if one of the numbers is NaN.
+        """
         return squares(self.values)
 
     @property
@@ -45,13 +48,13 @@ class Numbers:
 
     @property
     def has_missing(self) -> bool:
-        """Whether a value is missing."""
+        """Return True if a value is missing."""
         if self.values.dtype.kind != "f" or self.values.ndim != 1:
             return bool(self.missing.any())
         return bool(np.isnan(self.squares))
 
     def take(self, which: slice | np.ndarray) -> Numbers:
-        """Some rows: a slice, a mask or their numbers."""
+        """Return some rows, chosen by a slice, a mask or row numbers."""
         found = Numbers(self.values[which], None if self.nulls is None else self.nulls[which])
         known = vars(self).get("squares", np.nan)
         if isinstance(which, slice) and np.isfinite(known):
@@ -61,10 +64,10 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A code in every row, -1 where it is missing, and the levels' names.
+    """A column of levels: a code in every row, -1 where it is missing, and the names of the levels.
 
-    ``ordered``: the levels' order means something. ``absent`` are levels that no row had when the column was read.
-    ``kind`` is what the column holds, ``text`` or ``categories``.
+    ``ordered`` says whether the order of the levels has a meaning. ``absent`` are levels that no row had when the
+    column was read. ``kind`` says what the column contains, ``text`` or ``categories``.
     """
 
     codes: np.ndarray
@@ -82,21 +85,21 @@ class Factor:
 
     @property
     def has_missing(self) -> bool:
-        """Whether a value is missing."""
+        """Return True if a value is missing."""
         return len(self) > 0 and bool(self.codes.min() < 0)
 
     def take(self, which: slice | np.ndarray) -> Factor:
-        """Some rows: a slice, a mask or their numbers."""
+        """Return some rows, chosen by a slice, a mask or row numbers."""
         return replace(self, codes=self.codes[which])
 
     def recoded(self, levels: Sequence[str]) -> np.ndarray:
-        """Codes of other levels; -1 of those that are none of them."""
+        """Return the codes of the values among other levels, and -1 for values that are not among them."""
         place = {level: code for code, level in enumerate(levels)}
         new = np.array([place.get(level, -1) for level in self.levels] + [-1], dtype=np.int64)
         return _looked_up(new, self.codes)
 
     def packed(self) -> Factor:
-        """With the levels only that occur."""
+        """Return the factor with only the levels that occur."""
         occurs = np.zeros(len(self.levels) + 1, bool)
         for rows in stretches(len(self)):
             occurs[self.codes[rows]] = True  # that of missing values, -1, is the last
@@ -120,9 +123,9 @@ Column = Numbers | Factor
 
 
 def joined(parts: Sequence[Column], levels_of: Callable[[list[tuple[str, ...]]], Sequence[str]]) -> Column:
-    """Columns of several blocks one behind the other; ``levels_of`` makes their levels of those of the blocks.
+    """Return columns of several blocks as one column. ``levels_of`` returns its levels from those of the blocks.
 
-    Raises ValueError where some hold numbers and others text.
+    Raise `ValueError` if some blocks contain numbers and others text.
     """
     factors = [part for part in parts if isinstance(part, Factor)]
     others = [part for part in parts if isinstance(part, Numbers)]

@@ -16,10 +16,11 @@ from .numbers import plain_array
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Columns by name, read or not: `Numbers`, `Factor`, arrays, or series of narwhals. ``whole`` is the table itself,
-    or a matrix of numbers with these columns.
+    """A table: columns by name.
 
-    The columns of a data frame are asked for all at once: to ask for one costs some libraries as much as for all.
+    A column is a `Numbers`, a `Factor`, an array or a narwhals series. ``whole`` is the table itself, or a matrix of
+    numbers with these columns. The columns of a data frame are requested all at once, because in some libraries one
+    column costs as much as all of them.
     """
 
     columns: Mapping[str, Any]
@@ -34,11 +35,11 @@ class Frame:
         return list(self.columns)
 
     def select(self, names: Sequence[str]) -> Frame:
-        """Some columns, in this order."""
+        """Return the table with some columns, in this order."""
         return Frame({name: self.columns[name] for name in names}, self.n_rows)
 
     def take(self, which: slice | np.ndarray, names: Sequence[str] | None = None) -> Frame:
-        """Some rows, by a slice or by their numbers, of all columns or of some."""
+        """Return some rows, chosen by a slice or by row numbers, with all columns or with the columns ``names``."""
         found = {name: _taken(self.columns[name], which) for name in (self.columns if names is None else names)}
         n_rows = len(range(self.n_rows)[which]) if isinstance(which, slice) else len(which)
         return Frame(found, n_rows)
@@ -49,7 +50,7 @@ def _taken(column: Any, which: slice | np.ndarray) -> Any:
 
 
 def frame_of(table: Any) -> Frame | None:
-    """The columns of a data frame; None of arrays, dicts and whatever else is none. Raises `RepeatedNames`."""
+    """Return the columns of a data frame, or None for arrays, dicts and other objects. Raise `RepeatedNames`."""
     if isinstance(table, Frame):
         return table
     found = as_frame(table)
@@ -62,7 +63,7 @@ def frame_of(table: Any) -> Frame | None:
 
 
 def frame_of_columns(columns: Mapping[Any, Any], what: str) -> Frame:
-    """Of a dict with one column per name, which errors call ``what``."""
+    """Return the table of a dict with one column per name. Errors call it ``what``."""
     found = {str(name): _one_column(column, str(name), what) for name, column in columns.items()}
     lengths = {name: len(column) for name, column in found.items()}
     if len(set(lengths.values())) > 1:
@@ -84,7 +85,7 @@ def _one_column(column: Any, name: str, what: str) -> Any:
 
 
 def column_names(table: Any) -> list[str] | None:
-    """Names of the columns of a data frame or of a dict of arrays; None of anything else."""
+    """Return the names of the columns of a data frame or of a dict of arrays; None for other objects."""
     if isinstance(table, Frame | dict):
         return [str(name) for name in (table.columns if isinstance(table, Frame) else table)]
     try:
@@ -95,7 +96,10 @@ def column_names(table: Any) -> list[str] | None:
 
 
 class CompleteRows(NamedTuple):
-    """The rows of a block of which nothing is missing: their columns, which they are, and what the others lack."""
+    """The rows of a block that have no missing value: their columns, and a mask ``keep`` of these rows.
+
+    ``holes`` counts the missing values of the other rows by column.
+    """
 
     columns: dict[str, Column]
     keep: np.ndarray
@@ -111,12 +115,12 @@ class CompleteRows(NamedTuple):
 
     @property
     def numbers(self) -> np.ndarray | None:
-        """Of the rows in their block; None: all of them."""
+        """Return the row numbers of these rows in their block, or None if they are all rows."""
         return places_of(self.keep) if self.holes else None
 
 
 def places_of(keep: np.ndarray) -> np.ndarray:
-    """The numbers of the rows that are kept, a large array."""
+    """Return the row numbers of the rows that are kept, as a large array."""
     found, begin = large(int(np.count_nonzero(keep)), np.int64), 0
     for rows in stretches(len(keep)):
         here = np.flatnonzero(keep[rows])
@@ -127,7 +131,7 @@ def places_of(keep: np.ndarray) -> np.ndarray:
 
 
 def complete_rows(columns: Mapping[str, Column], n_rows: int) -> CompleteRows:
-    """Leave out the rows with a missing value in any of the columns; ``holes`` counts them by column."""
+    """Return the rows that have no missing value in any of the columns. ``holes`` counts missing values by column."""
     missing = {name: column.missing for name, column in columns.items() if column.has_missing}
     holes = {name: int(one.sum()) for name, one in missing.items()}
     keep = np.ones(n_rows, bool)
@@ -138,7 +142,7 @@ def complete_rows(columns: Mapping[str, Column], n_rows: int) -> CompleteRows:
 
 
 def selected(table: Any, names: Sequence[str]) -> Any:
-    """Some columns of a table, in this order."""
+    """Return some columns of a table, in this order."""
     there = dict.fromkeys(column_names(table) or ())
     lacking = [name for name in names if name not in there]
     if lacking:

@@ -13,10 +13,10 @@ from .numbers import is_missing, kind_of_series, missing_in, plain_array, read_n
 
 
 def read_column(values: Any, what: str) -> Column:
-    """Numbers, or the levels of text and categories; a column without any value holds numbers.
+    """Return a column as numbers, or as a factor for text and categories. A column without any value counts as numbers.
 
-    ``values`` are of pandas, polars, pyarrow or whatever else narwhals knows, an array or a list. Errors call them
-    ``what``. Raises `Unreadable` for dates and the like.
+    ``values`` are a column of pandas, polars, pyarrow or another library that narwhals knows, an array or a list.
+    Errors call them ``what``. Raise `Unreadable` for dates and other kinds.
     """
     if isinstance(values, Numbers | Factor):
         return values
@@ -25,9 +25,9 @@ def read_column(values: Any, what: str) -> Column:
 
 
 def read_factor(values: Any, what: str, *, text: bool = True) -> Factor | None:
-    """The levels that occur: of categories in their own order, of text, where that counts, sorted.
+    """Return a column of categories or text as a factor, or None for other columns and for text without any value.
 
-    None of any other column, and of text without any value.
+    The factor has the levels that occur. Levels of categories keep their order; levels of text are sorted.
     """
     if isinstance(values, Numbers | Factor):
         return values.packed() if isinstance(values, Factor) else None
@@ -50,7 +50,7 @@ def read_factor(values: Any, what: str, *, text: bool = True) -> Factor | None:
 
 
 def every_level(values: Any, what: str) -> Factor:
-    """A level for every value that occurs: of categories and text theirs, of anything else its values, sorted."""
+    """Return a factor with a level for every value that occurs. Levels of numbers are sorted."""
     values = values.values if isinstance(values, Numbers) else values
     found = None if is_plain(values) else read_factor(values, what)
     if found is not None:
@@ -66,7 +66,7 @@ def every_level(values: Any, what: str) -> Factor:
 
 
 def classes(values: Any, what: str, where: str = "", *, text: bool = True) -> Factor | None:
-    """Levels of categories, and of text where that counts; None of anything else. None of its values may be missing.
+    """Return a column of categories or text as a factor; None for other columns. Raise an error if a value is missing.
 
     ``what`` and ``where``, such as ``X`` and ``, column sex``, name the column in errors.
     """
@@ -87,7 +87,7 @@ def _sorted_levels(array: np.ndarray, there: np.ndarray, kind: str) -> Factor:
 
 
 def names_of_values(values: np.ndarray) -> tuple[str, ...]:
-    """What levels are called whose values these are: whole numbers without a point."""
+    """Return the names of levels that are numbers. Whole numbers have no decimal point."""
     whole = values.dtype.kind == "f" and (values == np.floor(values)).all()
     return tuple(str(int(value) if whole else value) for value in values.tolist())
 

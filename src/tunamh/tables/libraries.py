@@ -15,7 +15,7 @@ _PLAIN = (np.ndarray, np.generic, list, tuple, dict, str, bytes, int, float, typ
 
 
 class RepeatedNames(ValueError):
-    """A table with more than one column of a name. ``problem`` says so without naming the table."""
+    """An error for a table with several columns of the same name. ``problem`` says so without the name of the table."""
 
     def __init__(self, names: Sequence[str]):
         twice = sorted(name for name, times in Counter(names).items() if times > 1)
@@ -25,21 +25,21 @@ class RepeatedNames(ValueError):
 
 
 class LazyTable(TypeError):
-    """A data frame whose rows are still to be computed, such as ``polars.LazyFrame``."""
+    """An error for a data frame whose rows are not computed yet, such as ``polars.LazyFrame``."""
 
     def __init__(self) -> None:
         super().__init__("a table is a lazy frame, which has no rows yet: pass table.collect().")
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names one behind the other, the first of many."""
+    """Return names as a list in words, with the first ``most`` names if there are many."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} others" if more > 0 else "")
 
 
 @runtime_checkable
 class SparseMatrix(Protocol):
-    """What the sparse matrices of SciPy and of other libraries have in common."""
+    """What sparse matrices of SciPy and of other libraries have in common."""
 
     nnz: Any
 
@@ -51,20 +51,20 @@ def is_sparse(X: Any) -> bool:
 
 
 def narwhals() -> Any:
-    """The module, by its interface that stays."""
+    """Return the module narwhals with its stable interface."""
     import narwhals.stable.v2 as nw
 
     return nw
 
 
 def as_series(values: Any) -> Any:
-    """A column of a data frame as a narwhals series; None of anything else."""
+    """Return a column of a data frame as a narwhals series, or None for other objects."""
     found = _recognised(values)
     return found if found is not None and isinstance(found, narwhals().Series) else None
 
 
 def as_frame(values: Any) -> Any:
-    """A data frame as one of narwhals; None of anything else. Raises `RepeatedNames` and `LazyTable`."""
+    """Return a data frame as a narwhals frame, or None for other objects. Raise `RepeatedNames` or `LazyTable`."""
     found = _recognised(values)
     if found is not None and isinstance(found, narwhals().LazyFrame):
         raise LazyTable
@@ -72,7 +72,7 @@ def as_frame(values: Any) -> Any:
 
 
 def as_native(values: Any) -> Any:
-    """A frame or a series of narwhals as its own library has it; anything else as it is."""
+    """Return the original object of a narwhals frame or series. Other objects are returned as they are."""
     return values if isinstance(values, _PLAIN) else narwhals().to_native(values, pass_through=True)
 
 
@@ -110,7 +110,7 @@ def _completed(libraries: Any, values: Any) -> Any:
 
 
 def count_rows(table: Any) -> int:
-    """How many rows a data frame or a dict of arrays has."""
+    """Return the number of rows of a data frame or of a dict of arrays."""
     if isinstance(table, dict):
         return len(next(iter(table.values()))) if table else 0
     known = getattr(table, "num_rows", None)  # of pyarrow, at once: this is asked for every block
@@ -123,7 +123,7 @@ def count_rows(table: Any) -> int:
 
 
 def cut(table: Any, size: int) -> Iterator[tuple[slice, Any]]:
-    """At most ``size`` rows at a time, without a copy where the library of the table can, and which they are."""
+    """Yield parts of a table with at most ``size`` rows, each with its slice. If possible, nothing is copied."""
     n_rows, frame = count_rows(table), None if isinstance(table, dict) else as_frame(table)
     for first in range(0, n_rows, size):
         which = slice(first, min(first + size, n_rows))
@@ -138,7 +138,7 @@ def cut(table: Any, size: int) -> Iterator[tuple[slice, Any]]:
 
 
 def copied(table: Any) -> Any:
-    """An arrow table that holds no part of a larger one; None of anything else."""
+    """Return a copy of an arrow table that does not share memory with a larger table; None for other objects."""
     frame = as_frame(table)
     if frame is None or not frame.implementation.is_pyarrow():
         return None
@@ -147,10 +147,10 @@ def copied(table: Any) -> Any:
 
 
 def numbers_at_once(table: Any) -> dict[str, np.ndarray]:
-    """The columns of a pyarrow table that are numbers without gaps in one piece, as arrays, without a copy.
+    """Return the columns of a pyarrow table that are one piece of numbers without missing values, as arrays.
 
-    A slice of an array costs next to nothing. To ask a slice of a table for its columns, in every block, took a third
-    of the time that reading them took.
+    They are not copied. To slice an array costs almost nothing. If every block asked a slice of the table for its
+    columns, this took a third of the time of reading them.
     """
     frame = as_frame(table)
     if frame is None or not frame.implementation.is_pyarrow():

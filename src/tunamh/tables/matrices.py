@@ -22,9 +22,9 @@ LARGEST = 1e100
 
 
 def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
-    """A two-dimensional numeric array with at least one row and one column; no copy where none is needed.
+    """Return a two-dimensional array of numbers with at least one row and one column. It is copied only if necessary.
 
-    With ``or_vector`` a vector counts as one column.
+    With ``or_vector``, a vector counts as one column.
     """
     array = table if is_plain(table) else _read(table, what)
     if or_vector and array.ndim == 1:
@@ -40,7 +40,7 @@ def as_matrix(table: Any, what: str, *, or_vector: bool = False) -> np.ndarray:
 
 
 def as_vector(values: Any, what: str, length: int | None = None) -> np.ndarray:
-    """A one-dimensional float64 array of usable numbers that may be written to; a single column counts as one."""
+    """Return a one-dimensional float64 array that may be written to. A table with a single column is accepted."""
     array = values if is_plain(values) else _read_one(values, what)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -59,7 +59,7 @@ def as_vector(values: Any, what: str, length: int | None = None) -> np.ndarray:
 
 
 def is_plain(values: Any) -> bool:
-    """Whether this is one of NumPy's own arrays of numbers: it is what it looks like, and nothing has to be read."""
+    """Return True for a plain NumPy array of numbers, which needs no reading."""
     return type(values) is np.ndarray and values.dtype.kind in "biuf" and values.dtype.itemsize <= 8
 
 
@@ -80,7 +80,7 @@ def _read_one(values: Any, what: str) -> np.ndarray:
 
 
 def refuse_non_finite(array: np.ndarray, what: str, first_row: int = 0, names: list[str] | None = None) -> None:
-    """Raise a ValueError that names the first row (and column) with a NaN, an infinity or a number too large."""
+    """Raise a ValueError that names the first row and column with a NaN, an infinity or a number that is too large."""
     if array.dtype.kind != "f":
         return
     flat = array.T  # as it lies in memory
@@ -104,15 +104,19 @@ def refuse_non_finite(array: np.ndarray, what: str, first_row: int = 0, names: l
 
 
 def has_row_labels(value: Any) -> bool:
-    """Whether this is a data frame or a series of pandas. pandas is not imported: who has one has imported it."""
+    """Return True for a data frame or series of pandas.
+
+    pandas is not imported for this test: a user who has such an object has imported it.
+    """
     pandas: Any = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
 
 
 def aligned(table: Any, what: str, **vectors: Any) -> list[Any]:
-    """The vectors in the order of the table's rows, where pandas labels rows; refuses labels that do not match.
+    """Return the vectors in the order of the table's rows, matched by the row labels of pandas.
 
-    The first object that has labels sets the order; plain arrays go by position.
+    Raise an error for labels that do not match. The first object with labels sets the order; arrays are matched by
+    position.
     """
     first, leader = (table, what) if has_row_labels(table) else (None, "")
     found = []
@@ -141,7 +145,7 @@ def _reordered(vector: Any, name: str, first: Any, leader: str) -> Any:
 
 
 def named_frame(table: Any, what: str) -> Frame | None:
-    """The columns of a data frame that errors call ``what``; None of anything else."""
+    """Return the columns of a data frame, which errors call ``what``; None for other objects."""
     try:
         return frame_of(table)
     except LazyTable:
@@ -170,7 +174,7 @@ def _matrix(frame: Frame, what: str) -> np.ndarray:
 
 
 def is_single(values: Any) -> bool:
-    """Whether a column holds numbers of single precision."""
+    """Return True if a column contains numbers in single precision."""
     values = values.values if isinstance(values, Numbers) else values
     if isinstance(values, np.ndarray):
         return values.dtype == np.float32
@@ -203,7 +207,7 @@ def _all_there(column: Numbers, what: str, where: str = "") -> np.ndarray:
 
 
 def as_numbers(values: Any, what: str) -> np.ndarray:
-    """An array of numbers from anything that is no data frame."""
+    """Return an array of numbers from an object that is no data frame."""
     if values is None:
         raise TypeError(f"{what} is None: pass an array or a table of numbers.")
     if isinstance(values, type):
@@ -223,7 +227,7 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
 
 
 def name_of(column: Any) -> str | None:
-    """What a library calls a column, or the only column of a table; None where it has no name."""
+    """Return the name of a column, or of the only column of a table; None if it has no name."""
     if is_plain(column):
         return None
     names = column_names(column)
@@ -234,6 +238,6 @@ def name_of(column: Any) -> str | None:
 
 
 def one_column(values: Any, what: str) -> Any:
-    """The only column of a data frame that has one; anything else as it is."""
+    """Return the only column of a data frame with one column. Other objects are returned as they are."""
     frame = None if is_plain(values) else named_frame(values, what)
     return next(iter(frame.columns.values())) if frame is not None and len(frame.columns) == 1 else values

@@ -21,9 +21,9 @@ _REAL = numbers.Real | Decimal | np.bool_
 
 
 def read_numbers(values: Any, what: str, where: str = "") -> Numbers:
-    """The numbers of a column, or of a plain array of any shape, as they are where they can be.
+    """Return the numbers of a column or of a plain array of any shape, without a copy if possible.
 
-    ``what`` and ``where``, such as ``X`` and ``, column age``, name the column in errors. Raises `Unreadable`.
+    ``what`` and ``where``, such as ``X`` and ``, column age``, name the column in errors. Raise `Unreadable`.
     """
     if isinstance(values, Numbers):
         return values
@@ -136,7 +136,7 @@ _OF_ONE = {"X": _FEATURES, "rows": _FEATURES, "y": {"text": f"{_CLASSES}, and {_
 
 
 class Unreadable(Exception):
-    """What a column of ``what`` holds instead of numbers, and what to do about it."""
+    """An error for a column that contains no numbers. It says what the column contains and what to do."""
 
     def __init__(self, kind: str, what: str, values: Any, column: int | None = None):
         self.kind, self.column = kind, column
@@ -154,7 +154,7 @@ def _last(values: Any) -> Any:
 
 
 def kind_of_value(value: Any) -> str:
-    """By the name of its type."""
+    """Return the kind of a value in words, from the name of its type."""
     if isinstance(value, complex):
         return "complex numbers"
     name = type(value).__name__.lower()
@@ -166,12 +166,12 @@ def kind_of_value(value: Any) -> str:
 
 
 def kind_of_array(array: np.ndarray) -> str:
-    """Of an array that holds no numbers and no objects."""
+    """Return the kind of an array that contains neither numbers nor objects."""
     return {"m": "dates or times", "M": "dates or times", "c": "complex numbers"}.get(array.dtype.kind, "text")
 
 
 def kind_of_series(series: Any) -> str:
-    """Of a narwhals series: ``numbers``, ``categories``, ``text``, ``objects`` of any kind, or what else it holds."""
+    """Return the kind of a narwhals series: ``numbers``, ``categories``, ``text``, ``objects``, or another text."""
     nw, dtype = narwhals(), series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
         return "numbers"
@@ -187,7 +187,10 @@ def kind_of_series(series: Any) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, NaT, and the missing value of pandas, which equals nothing and says so by raising."""
+    """Return True for None, NaN, NaT, masked values, and the missing value of pandas.
+
+    A comparison of the latter raises an error, which shows that it is missing.
+    """
     try:
         return value is None or value is np.ma.masked or bool(value != value)
     except TypeError:
@@ -197,7 +200,7 @@ def is_missing(value: Any) -> bool:
 
 
 def missing_in(array: np.ndarray, masked: np.ndarray | None) -> np.ndarray:
-    """Which values of one plain column are NaN, NaT, None or the like."""
+    """Return a mask of the missing values (NaN, NaT, None and so on) of one plain column."""
     found = np.zeros(len(array), bool) if masked is None else masked
     if array.dtype.kind == "O":
         return found | np.fromiter(map(is_missing, array), bool, len(array))
@@ -205,7 +208,10 @@ def missing_in(array: np.ndarray, masked: np.ndarray | None) -> np.ndarray:
 
 
 def plain_array(values: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """An array, and which of its values are masked, if any; in a list, text and numbers stay what they are."""
+    """Return an array and a mask of its masked values, if there are any.
+
+    In a list, text and numbers are not converted.
+    """
     array = np.asarray(values)
     if isinstance(values, list | tuple) and array.dtype.kind in "US" and array.ndim == 1:
         if any(not isinstance(value, str | bytes) for value in values):

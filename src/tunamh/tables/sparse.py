@@ -16,7 +16,7 @@ _MOST_COLUMNS = np.iinfo(np.int32).max
 
 
 def checked_rows(X: Any, what: str) -> Any:
-    """A copy of a sparse matrix by rows (CSR), of numbers, with every index inside its shape."""
+    """Return a copy of a sparse matrix in CSR form, with numbers, and with every index inside its shape."""
     from scipy import sparse
 
     if not sparse.issparse(X):  # of another library
@@ -32,7 +32,10 @@ def checked_rows(X: Any, what: str) -> Any:
 
 
 def refuse_wrong_indices(X: Any, what: str) -> None:
-    """Raise for a sparse matrix that would make SciPy, or compiled code, read or write outside its arrays."""
+    """Raise an error for a sparse matrix with wrong indices.
+
+    With such a matrix, SciPy or compiled code would read or write outside its arrays.
+    """
     if X.ndim != 2 or min(X.shape) < 0 or X.shape[1] > _MOST_COLUMNS:
         raise ValueError(f"{what} must have two dimensions (rows, columns), got a sparse matrix of shape {X.shape}.")
     if X.format in ("csr", "csc"):

@@ -362,7 +362,7 @@ class Target(Value):
         return points
 
     def to_user_in_place(self, points: np.ndarray) -> np.ndarray:
-        """As `to_user`; the array ``points`` may be written over."""
+        """Convert points as `to_user` does. The function may write the result into the array ``points``."""
         return self.to_user(points)
 
     def to_chain(self, point: np.ndarray) -> np.ndarray:
@@ -487,5 +487,5 @@ class Target(Value):
 
 
 def checked_temper(temper: float) -> float:
-    """``temper`` multiplies every energy; it must be positive and finite."""
+    """Return ``temper`` as a float, or raise an error if it is not positive and finite. It multiplies every energy."""
     return moderate_number("temper", temper)

@@ -17,7 +17,7 @@ VERSION = 1
 
 
 def regression_as_json(target: GLM) -> dict[str, Any]:
-    """Of results of `GLM`: family, columns and the levels of those that hold categories."""
+    """Describe a `GLM` for its results: the family, the columns, and the levels of columns of categories."""
     rows = target.user_rows
     design = rows.design
     return {
@@ -42,7 +42,7 @@ def regression_as_json(target: GLM) -> dict[str, Any]:
 
 
 def classes_of(target: GLM) -> list[str] | None:
-    """The names of classes, the reference first."""
+    """Return the names of the classes, the reference class first, or None if the response has no classes."""
     if not target.user_family.of_classes:
         return None
     rows = target.user_rows
@@ -53,6 +53,6 @@ def classes_of(target: GLM) -> list[str] | None:
 
 
 def formula_as_json(target: Any) -> dict[str, Any]:
-    """What a formula learned, and whatever a front door wants to find again (`tunamh.cli`)."""
+    """Return what a formula has learned, and what a caller such as `tunamh.cli` wants to find in the result."""
     found = {} if target.formula is None else {"formula": target.formula.to_json()}
     return found if target.origin is None else {**found, "origin": target.origin}

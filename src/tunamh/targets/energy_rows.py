@@ -17,9 +17,9 @@ _numbers_at = NUMBERS.reader()
 
 
 def block_parts(energy: Callable) -> tuple[Part, Part, Part]:
-    """The energy of one row, wrapped so that rows cross the pointer in blocks.
+    """Return compiled functions of a user's energy that work on blocks of rows.
 
-    An exception inside the user's code cannot leave compiled code here; it becomes NaN, which raises in Python.
+    If the user's code raises an exception, the energy is NaN. Then Python raises an error later.
     """
 
     @part(Energies, cache=False)
@@ -34,7 +34,10 @@ def block_parts(energy: Callable) -> tuple[Part, Part, Part]:
 
     @part(Energies, cache=False)
     def scales(theta, index, n, data, out):
-        """``1 + |U_i| + c_i |theta|``: what a change of theta in its last digits does is rounding, too."""
+        """Write ``1 + |U_i| + c_i |theta|`` for each row: the size by which rounding errors of the energy are measured.
+
+        The last term is there because a change of theta in its last digits is rounding, too.
+        """
         own = _numbers_at(data.hyper, OWN)
         temper, width, flat = own.temper, own.width, own.euclidean
         length = 0.0
@@ -85,7 +88,7 @@ def no_hessian(theta, row, out):
 
 
 def sums_of(energy: Callable, gradient: Callable, hessian: Callable) -> Callable:
-    """Energy, gradient and Hessian of all rows."""
+    """Return a compiled function for the sums over all rows of the energy, the gradient and the Hessian."""
 
     @helper(cache=False)
     def sums(theta, rows, width, total_gradient, total_hessian):
@@ -105,7 +108,7 @@ def sums_of(energy: Callable, gradient: Callable, hessian: Callable) -> Callable
 
 
 def taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tuple[Part, Part, Part]:
-    """Remainders ``U_i(theta) - U_i(t) - g_i.u - u'H_i u / 2`` of one row after the other."""
+    """Return compiled functions for the remainders ``U_i(theta) - U_i(t) - g_i.u - u'H_i u / 2``, row after row."""
 
     @helper(cache=False)
     def derive(centre, row, second, g, h):
@@ -129,7 +132,7 @@ def taylor_parts(energy: Callable, gradient: Callable, hessian: Callable) -> tup
 
     @helper(cache=False)
     def size(theta, centre, row, second, g, h):
-        """Of all that cancels in the remainder."""
+        """Return the size of the terms that cancel in the remainder."""
         total = 1.0 + abs(energy(read_only(theta), row)) + abs(energy(read_only(centre), row))
         derive(centre, row, second, g, h)
         for j in range(theta.size):

@@ -1,7 +1,8 @@
 """Curves of unknown scale in further predictors: one prior of their columns and of the main predictor's.
 
-Columns of further predictors are coefficients as all others, walked as they are; what a family has beside them (a
-dispersion) comes behind. So the scales of all curves are those of one prior, `priors.joint`, and are proposed together.
+Columns of further predictors are coefficients like all others, which a chain does not transform; what a family has
+beside them (a dispersion) comes behind. So the scales of all curves are those of one prior, `priors.joint`, and are
+proposed together.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from .observations.row_layout import RowLayout
 
 
 def joint_prior(coefficients: ReadyPrior, layout: RowLayout, rows: Any) -> ReadyMixture | None:
-    """Of coefficients and further columns; None where no curve of a further predictor has an unknown scale."""
+    """Return one prior of the coefficients and of the columns of further predictors.
+
+    The result is None if no curve of a further predictor has an unknown scale.
+    """
     given = dict(zip(rows.described, rows.other_priors, strict=False))
     curved = [isinstance(given.get(extra.name), WithSmooths) for extra in layout.extras]
     if not any(curved):
@@ -35,7 +39,7 @@ def joint_prior(coefficients: ReadyPrior, layout: RowLayout, rows: Any) -> Ready
 
 
 def potential(coefficients: ReadyPrior, joint: ReadyMixture | None, layout: RowLayout) -> ReadyPrior:
-    """Of all parameters as they are walked."""
+    """Return the potential of all parameters in the coordinates of a chain."""
     form, start = layout.form, np.asarray(layout.start)
     if form is None:
         return coefficients

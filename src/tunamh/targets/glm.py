@@ -653,7 +653,7 @@ def _recentred_out(points: np.ndarray, recentred: list[Recentred]) -> np.ndarray
 
 
 def own_numbers_of(observations: Observations, family: Any, temper: float) -> tuple[float, ...]:
-    """The numbers that compiled code reads of a regression's rows."""
+    """Return the numbers that compiled code reads for the rows of a regression."""
     design = observations.design
     weighted = observations.weighted
     return own_numbers(design.numbers, temper=temper, weighted=weighted, grain=family.grain, table=design.table)

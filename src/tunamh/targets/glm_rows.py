@@ -25,7 +25,7 @@ FIRST = np.int64(0)
 def own_numbers(
     design: DesignNumbers, *, temper: float, weighted: bool, grain: float, table: Sequence[float] = ()
 ) -> tuple[float, ...]:
-    """What `regression_of` reads; ``table`` is that of the design."""
+    """Return the numbers that `regression_of` reads. ``table`` is the table of the design."""
     of_rows = design._replace(curves=len(design.curves))._asdict()
     own = REGRESSION.pack(**of_rows, temper=temper, weighted=weighted, grain=grain, table=np.asarray(table, np.float64))
     return tuple(own.tolist())
@@ -33,7 +33,10 @@ def own_numbers(
 
 @helper
 def apply_weights(index, start, n, data, column, values):
-    """Multiply by the rows' weights in ``column``, where a row ends else, or by temper where there are none."""
+    """Multiply values by the weights of the rows, and by the temper if there are no weights.
+
+    The weights are in ``column``, after all other numbers of a row.
+    """
     own = regression_of(data.hyper)
     if own.weighted:
         for b in range(n):
@@ -71,14 +74,17 @@ def _add_offset(index, start, n, data, eta):
 
 @helper(inline=True)
 def predictors(theta, index, n, data, eta):
-    """``x.theta`` of a block of rows, the offset included."""
+    """Compute ``x.theta`` plus the offset for a block of rows."""
     data.dot(theta, data.rows, index, n, data.hyper, eta)
     _add_offset(index, FIRST, n, data, eta)
 
 
 @helper(inline=True)
 def family_rises(theta, prop, index, start, n, data, rise, bound):
-    """``f(eta') - f(eta)`` and ``c_i`` of a block of rows; ``data.eta`` and ``data.eta_prop`` keep the predictors."""
+    """Compute ``f(eta') - f(eta)`` and ``c_i`` for a block of rows.
+
+    The predictors stay in ``data.eta`` and ``data.eta_prop``.
+    """
     width = regression_of(data.hyper).width
     from_start = window(index, start, index.size - start)
     data.dots(theta, prop, data.rows, from_start, n, data.hyper, data.eta, data.eta_prop)
@@ -127,7 +133,10 @@ def _terms(theta, i, data):
 
 @part(Energies)
 def scales(theta, index, n, data, out):
-    """``w (|f| + grain) + w sup|f'| sum_j |x_j theta_j|``; of the supremum the bound knows, ``c = w sup|f'| |x|``."""
+    """Compute ``w (|f| + grain) + w sup|f'| sum_j |x_j theta_j|``, the size of rounding errors of an energy.
+
+    The supremum comes from the bound ``c = w sup|f'| |x|``.
+    """
     own = regression_of(data.hyper)
     _family_energies(theta, index, n, data, out)
     for b in range(n):
@@ -175,7 +184,7 @@ def _rises_from_centre(theta, index, n, data, out):
 
 @part(Energies)
 def taylor_energies(theta, index, n, data, out):
-    """``R_i(theta)``, zero at the centre."""
+    """Compute the remainders ``R_i(theta)``, which are zero at the centre."""
     _rises_from_centre(theta, index, n, data, out)
     _subtract_polynomial(index, FIRST, n, data, out)
     apply_weights(index, FIRST, n, data, _end_of_taylor_row(data), out)
@@ -183,7 +192,10 @@ def taylor_energies(theta, index, n, data, out):
 
 @part(Energies)
 def taylor_scales(theta, index, n, data, out):
-    """Of what cancels in ``R_i(theta)``: energy, rise from the centre, polynomial, and the predictor's rounding."""
+    """Compute the size of the terms that cancel in ``R_i(theta)``.
+
+    These are the energy, its rise from the centre, the polynomial, and the rounding of the predictor.
+    """
     own, order = regression_of(data.hyper), order_of(data.hyper)
     rise = np.empty(n)
     _rises_from_centre(theta, index, n, data, rise)
@@ -203,7 +215,7 @@ def taylor_scales(theta, index, n, data, out):
 
 @part(Energies)
 def firefly_energies(theta, index, n, data, out):
-    """``-gap = f + a e^2 + b e + k`` with ``e = eta - anchor``, at most zero."""
+    """Compute ``-gap = f + a e^2 + b e + k`` with ``e = eta - anchor``. It is at most zero."""
     width = regression_of(data.hyper).width
     _family_energies(theta, index, n, data, out)
     for b in range(n):
@@ -215,7 +227,10 @@ def firefly_energies(theta, index, n, data, out):
 
 @part(Energies)
 def firefly_scales(theta, index, n, data, out):
-    """Size of what cancels in a gap: the energy, the three terms of its lower bound, and the predictor's rounding."""
+    """Compute the size of the terms that cancel in a gap.
+
+    These are the energy, the three terms of its lower bound, and the rounding of the predictor.
+    """
     own = regression_of(data.hyper)
     _family_energies(theta, index, n, data, out)
     for b in range(n):

@@ -31,7 +31,10 @@ _DRAWN = 500  # rows by which a fresh centre is foreseen
 
 
 class Grown(NamedTuple):
-    """What is kept of a regression beside its expansion: where rows are expanded, their sums, and since how many."""
+    """What is kept of a regression besides its expansion.
+
+    It has the point where rows are expanded, the sums over rows, and the number of rows when this point was chosen.
+    """
 
     at: RowsAt
     sums: KeptSums
@@ -40,7 +43,7 @@ class Grown(NamedTuple):
 
 
 def with_rows(target: GLM, X: Any, y: Any, *, weights: Any = None, offset: Any = None) -> GLM:
-    """The regression of its rows and these."""
+    """Return the regression of the rows of ``target`` together with these new rows."""
     refuse_not_growing(target)
     new = observe(X, y, RowExtras(weights=weights, offset=offset), target.user_family)
     here = target.observations.design
@@ -67,7 +70,7 @@ def with_rows(target: GLM, X: Any, y: Any, *, weights: Any = None, offset: Any =
 
 
 def without_rows(target: GLM, numbers: Any) -> GLM:
-    """The regression of its rows without those of these numbers."""
+    """Return the regression of the rows of ``target`` without the rows with these numbers."""
     refuse_not_growing(target)
     index = np.unique(np.asarray(numbers))
     if index.dtype.kind not in "iu" or np.ndim(numbers) != 1:
@@ -90,7 +93,10 @@ def without_rows(target: GLM, numbers: Any) -> GLM:
 
 
 def grown_of(target: GLM) -> Grown:
-    """What is kept of a target; of one of which nothing is kept, after a set-up that passes over all of its rows."""
+    """Return what is kept of a target.
+
+    If nothing is kept yet, first make a set-up, which passes over all of its rows.
+    """
     if target.grown is not None:
         return target.grown
     mode = target.modes[0]
@@ -165,7 +171,7 @@ def _drawn(packed: np.ndarray, column: int) -> list[tuple[float, np.ndarray]]:
 
 
 def refuse_not_growing(target: GLM) -> None:
-    """Raise for a regression that rows cannot be added to."""
+    """Raise an error for a regression to which no rows can be added."""
     design: Any = target.observations.design
     inner = design.design if isinstance(design, DesignWithOffset) else design
     reason = None

@@ -24,7 +24,7 @@ RUNGS = 4
 
 
 def pack_hyper(own: Sequence[float] | np.ndarray, expansion: np.ndarray | None = None) -> np.ndarray:
-    """The vector of a target with these numbers of its own."""
+    """Return the vector ``hyper`` of a target from its own numbers and those of its expansion."""
     begins = 0.0 if expansion is None else OWN + len(own)
     found = concatenated([[begins], own, [] if expansion is None else expansion])  # in memory once
     found.flags.writeable = False
@@ -35,9 +35,9 @@ def pack_hyper(own: Sequence[float] | np.ndarray, expansion: np.ndarray | None =
 
 
 class Trust(NamedTuple):
-    """A ladder of radii about the centre (spec 5m): within the k-th a distance is multiplied by the k-th factor.
+    """Radii about the centre with factors (spec 5m): within the k-th radius a distance is multiplied by factor k.
 
-    The last factor holds beyond all radii; infinity there means that nothing is known, and all rows are read.
+    The last factor is for points beyond all radii. If it is infinite, no bound is known there, and all rows are read.
     """
 
     radii_squared: Any = (np.inf,) * RUNGS

@@ -78,7 +78,7 @@ def _from_centre(theta, index, n, data, out):
 
 @part(Energies)
 def multi_predictor_energies(theta, index, n, data, out):
-    """``R_i(theta)``, zero at the centre."""
+    """Compute the remainders ``R_i(theta)``, which are zero at the centre."""
     _from_centre(theta, index, n, data, out)
     _subtract_polynomial(index, FIRST, n, data, out)
     apply_weights(index, FIRST, n, data, _row(data, 0).end, out)
@@ -86,7 +86,10 @@ def multi_predictor_energies(theta, index, n, data, out):
 
 @part(Energies)
 def multi_predictor_scales(theta, index, n, data, out):
-    """Of what cancels in ``R_i(theta)``: energies, the polynomial's terms, and the rounding of the predictors."""
+    """Compute the size of the terms that cancel in ``R_i(theta)``.
+
+    These are the energies, the terms of the polynomial, and the rounding of the predictors.
+    """
     own = regression_of(data.hyper)
     K, grain = own.predictors, own.grain
     stride = _stride(data)

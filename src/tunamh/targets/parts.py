@@ -22,7 +22,7 @@ from ..compiled import (
 
 @part(Distance)
 def euclidean(theta, prop, hyper):
-    """``M(theta, prop) = |prop - theta|``."""
+    """Return the Euclidean distance ``M(theta, prop) = |prop - theta|``."""
     total = 0.0
     for j in range(theta.size):
         total += (prop[j] - theta[j]) ** 2
@@ -31,7 +31,7 @@ def euclidean(theta, prop, hyper):
 
 @part(Distance)
 def no_distance(theta, prop, hyper):
-    """Where moves are made and decided by a kernel of the target's own."""
+    """Return NaN. This is for targets whose own kernel makes and decides moves."""
     return np.nan
 
 

@@ -43,7 +43,7 @@ _SHARE_OF_BOUNDS = 0.4  # of the memory for rows, that bounds of all rows may ta
 
 
 class Regression(Target):
-    """A regression: observations in a layout of predictors, and what each block of rows contributes (`terms`)."""
+    """A regression: its rows, its predictors, and what each block of rows contributes to sums (``terms``)."""
 
     observations: Observations
     row_layout: RowLayout
@@ -381,13 +381,13 @@ def _weights_of(rows: Rows) -> tuple[float]:
 
 
 def plain_rows_in_memory(target: Any) -> bool:
-    """Whether a regression has one predictor, nothing unknown beside its coefficients, and all rows here."""
+    """Return True if all rows are in memory and each has one predictor, and only the coefficients are unknown."""
     here = target.observations.memory is None and target.observations.in_process
     return here and isinstance(target.terms, OnePredictor) and target.row_layout.form is None
 
 
 class ResultsOfRegression:
-    """Of a target that is a ``regression`` in other coordinates: results are the regression's own."""
+    """For targets that are a ``regression`` in other coordinates: the results are those of this regression."""
 
     regression: Any
 

@@ -8,12 +8,12 @@ from typing import Any, NoReturn, Self
 
 
 class Value:
-    """No attribute can be assigned or deleted once the value is made.
+    """An object whose attributes cannot be assigned or deleted after it is made.
 
-    A constructor states the facts that the value is made of (`_settle`). All else follows from them, as properties,
-    cached where they cost something. `_with` gives another value with some facts changed. Nothing that was computed is
-    carried over to it; what was costly and still holds is handed over by name, as a fact: a fact stands in the place of
-    the cached property of that name.
+    The constructor sets the facts of the object (`_settle`). Everything else is computed from the facts in properties,
+    which are cached if they are expensive. `_with` returns another object with some facts changed. Computed values are
+    not copied to it. A value that was expensive and is still valid can be passed by name as a fact; then this fact
+    replaces the cached property of the same name.
     """
 
     _facts: Mapping[str, Any] = MappingProxyType({})

@@ -23,14 +23,19 @@ _HALVINGS = 12
 
 
 def residuals(of: OnePredictor, law: NearestGaussian, short: ShortRows, eta: np.ndarray) -> np.ndarray:
-    """Per row, ``weight (f(eta) - first D - second D^2 / 2)``, ``D`` the distance from the centre's predictor."""
+    """Return for each row ``weight (f(eta) - first D - second D^2 / 2)``; ``D`` is the distance from the centre's
+    predictor.
+    """
     away = eta - law.eta
     energies = of.energies(eta, np.ascontiguousarray(short.columns.y))
     return short.columns.weight * (energies - law.first * away - 0.5 * law.second * away * away)
 
 
 def near_rows(of: OnePredictor, law: NearestGaussian, short: ShortRows) -> np.ndarray:
-    """Those that the quadratic serves worst, as many as pay, in their own order."""
+    """Return the rows for which the quadratic approximation is worst, in the order of the rows.
+
+    It returns as many rows as make trajectories cheaper.
+    """
     n = len(short.table)
     _, variance = moments_of(lambda eta: residuals(of, law, short, eta), law.eta, law.spread)
     worst = np.argsort(-variance, kind="stable")

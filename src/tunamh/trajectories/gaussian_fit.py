@@ -28,10 +28,10 @@ _SMALLEST = 1 / 16
 
 
 class NearestGaussian(NamedTuple):
-    """``phi ~ N(mean, factor factor')`` in the basis of the rows.
+    """The Gaussian law ``phi ~ N(mean, factor factor')`` in the basis of the rows.
 
-    Per row, ``eta`` is the predictor at the mean, or very nearly, ``spread`` its standard deviation, and ``first`` and
-    ``second`` are the mean slope and curvature of its energy.
+    For each row, ``eta`` is (nearly) the predictor at the mean and ``spread`` is its standard deviation. ``first`` and
+    ``second`` are the mean slope and the mean curvature of its energy.
     """
 
     mean: np.ndarray
@@ -53,7 +53,10 @@ class _Tried(NamedTuple):
 def nearest_gaussian(
     short: ShortRows, of: OnePredictor, prior: ReadyPrior, mean: np.ndarray, precision: np.ndarray
 ) -> NearestGaussian:
-    """From ``N(mean, precision^-1)``, by fixed-point steps that are shortened where the evidence would fall."""
+    """Return the nearest Gaussian. The search starts from ``N(mean, precision^-1)`` and makes fixed-point steps.
+
+    A step is shortened if the lower bound of the evidence would fall.
+    """
     sums = _Sums(short)
 
     def tried(mean: np.ndarray, precision: np.ndarray) -> _Tried | None:
@@ -121,7 +124,7 @@ def _inverse_root(precision: np.ndarray) -> np.ndarray | None:
 def moments_of(
     function: Callable[[np.ndarray], np.ndarray], eta: np.ndarray, spread: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Per row, mean and variance of a function of ``N(eta, spread^2)``, by Gauss-Hermite quadrature."""
+    """Return mean and variance of a function of ``N(eta, spread^2)`` for each row, by Gauss-Hermite quadrature."""
     mean, square = np.zeros_like(eta), np.zeros_like(eta)
     for node, share in zip(_NODES, _WEIGHTS, strict=True):
         value = function(eta + node * spread)
@@ -180,18 +183,18 @@ class _Sums:
         self._lists = short.lists()
 
     def spreads(self, factor: np.ndarray) -> np.ndarray:
-        """``sqrt(x_i' V x_i)``, ``V = factor factor'``."""
+        """Return ``sqrt(x_i' V x_i)`` of each row with ``V = factor factor'``."""
         k, V = self._short, factor @ factor.T
         out = np.einsum("ij,ij->i", self._full @ V[k:, k:] + 2.0 * (self._matrix @ V[:k, k:]), self._full)
         _add_spreads(self._lists, V, out)
         return np.sqrt(np.maximum(out, 0.0))
 
     def rmatvec(self, slope: np.ndarray) -> np.ndarray:
-        """``sum_i slope_i x_i``."""
+        """Return ``sum_i slope_i x_i``."""
         return np.concatenate([self._matrix.T @ slope, self._full.T @ slope])
 
     def products(self, weight: np.ndarray) -> np.ndarray:
-        """``sum_i weight_i x_i x_i'``."""
+        """Return ``sum_i weight_i x_i x_i'``."""
         k, d = self._short, self._short + self._full.shape[1]
         out = np.zeros((d, d))
         _add_products(self._lists, weight, out)

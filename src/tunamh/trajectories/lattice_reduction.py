@@ -12,11 +12,11 @@ _MOST_PER_COLUMN = 100  # changes; each shortens a column, so that they end by t
 
 
 def shorter_basis(gram: np.ndarray) -> np.ndarray:
-    """The unimodular matrix ``T`` of whole numbers for which the columns of ``X T`` are short; ``gram`` is ``X'X``.
+    """Return an integer matrix ``T`` with determinant 1 or -1, such that the columns of ``X T`` are short.
 
-    Column ``c`` becomes ``c - k d``, with the whole number ``k`` nearest to ``<c, d> / <d, d>``, as long as some pair
-    makes it shorter (pairwise reduction of a lattice; of zeros and ones the squared length counts the entries). The
-    pair that gains most comes first.
+    ``gram`` is ``X'X``. Column ``c`` is replaced by ``c - k d``, where ``k`` is the integer nearest to ``<c, d> / <d,
+    d>``, as long as this makes a column shorter (pairwise reduction of a lattice). For columns of zeros and ones the
+    squared length is the number of entries. The pair with the largest gain comes first.
     """
     G, n = np.array(gram, dtype=np.float64), len(gram)
     T = np.eye(n)

@@ -11,7 +11,10 @@ from ..compiled.layouts import NUMBER, WHOLE, Layout, int32
 
 
 class Lists(NamedTuple):
-    """Row ``i`` has the pairs ``first[i]`` to ``first[i + 1]`` of ``entries``, each a value and a column."""
+    """The lists of all rows.
+
+    Row ``i`` has the pairs ``first[i]`` to ``first[i + 1]`` of ``entries``: a value and a column.
+    """
 
     first: Any  # (rows + 1)
     entries: Any  # (2 x pairs): 32 bits each
@@ -55,7 +58,7 @@ _numbers_at, row_at, near_row_at = NUMBERS.reader(), ROW.reader(), NEAR_ROW.read
 
 
 def pairs_of(value: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Values, which are whole numbers, and columns by turns, 32 bits each."""
+    """Return values, which are integers, and columns in turn, with 32 bits each."""
     return np.column_stack([value, column]).astype(np.int32).ravel()
 
 

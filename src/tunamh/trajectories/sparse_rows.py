@@ -19,9 +19,10 @@ from .layout import ROW, Lists, pairs_of
 
 
 class ShortRows(NamedTuple):
-    """``eta = offset + sum_k value_k phi[column_k] + full.phi[short:]`` with ``theta = basis phi``.
+    """Rows with ``eta = offset + sum_k value_k phi[column_k] + full.phi[short:]`` and ``theta = basis phi``.
 
-    A row of ``table`` has response, weight, offset and the columns in full (`ROW`), ``matrix`` the short lists, sparse.
+    A row of ``table`` has the response, the weight, the offset and the columns in full (`ROW`). ``matrix`` contains the
+    short lists as a sparse matrix.
     """
 
     table: np.ndarray
@@ -33,7 +34,7 @@ class ShortRows(NamedTuple):
         return self.matrix.shape[1]
 
     def lists(self, which: np.ndarray | None = None) -> Lists:
-        """The short lists of some rows, or of all, as compiled code reads them."""
+        """Return the short lists of some rows, or of all rows, in the form of compiled code."""
         matrix = self.matrix if which is None else self.matrix[which]
         return Lists(matrix.indptr.astype(np.float64), pairs_of(matrix.data, matrix.indices))
 
@@ -46,12 +47,12 @@ class ShortRows(NamedTuple):
         return columns_by_name(ROW, self.table, full=self.table.shape[1] - ROW.places(full=0).end)
 
     def predictors(self, phi: np.ndarray) -> np.ndarray:
-        """``eta`` of all rows."""
+        """Return ``eta`` of all rows."""
         return self.columns.offset + self.matrix @ phi[: self.short] + self.full @ phi[self.short :]
 
 
 def whole_columns(target: Regression) -> np.ndarray:
-    """Which columns hold zeros and ones only."""
+    """Return a mask of the columns that contain only zeros and ones."""
 
     def terms(rows: Rows) -> tuple[np.ndarray]:
         X = sparse_of(rows.X)
@@ -62,7 +63,7 @@ def whole_columns(target: Regression) -> np.ndarray:
 
 
 def sparse_of(block: Any) -> Any:
-    """A block of a design of one predictor as a sparse matrix, without its offset."""
+    """Return a block of a design with one predictor as a sparse matrix, without its offset."""
     block = block.block if isinstance(block, BlockWithOffset) else block
     if isinstance(block, DenseBlock):
         return scipy.sparse.csr_matrix(np.asarray(block.X, dtype=np.float64))
@@ -79,7 +80,9 @@ def sparse_of(block: Any) -> Any:
 
 
 def short_rows(target: Regression) -> ShortRows:
-    """Three passes: which columns are whole, their products, and the rows themselves."""
+    """Return the rows with short lists, by three passes: which columns have only zeros and ones, their products, the
+    rows.
+    """
     whole = whole_columns(target)
     full = np.flatnonzero(~whole)
     levels = np.flatnonzero(whole)

@@ -24,12 +24,12 @@ from .trajectory import Trajectories, differences_of_rows, energies_of_rows
 
 
 def may_have_trajectories(target: Any) -> bool:
-    """One predictor, nothing unknown beside the coefficients, all rows in memory: what `short_rows` can read."""
+    """Return True if trajectories are possible: all rows in memory, one predictor, only coefficients unknown."""
     return offers(target, Separable) and plain_rows_in_memory(target)
 
 
 class HamiltonianRegression(ResultsOfRegression, Target):
-    """The state is ``z``, ``theta = centre + L z``; results are the regression's own."""
+    """A regression with the state ``z`` and ``theta = centre + L z``. The results are those of the regression."""
 
     def __init__(self, target: Any):
         parts = target.parts_with(differences_of_rows, energies_of_rows, energies_of_rows)
@@ -74,7 +74,7 @@ class HamiltonianRegression(ResultsOfRegression, Target):
 
     @cached_property
     def near(self) -> np.ndarray:
-        """Which rows' forces are taken as they are."""
+        """Return the rows whose forces are computed exactly in a trajectory."""
         return near_rows(self.regression.terms, self.law, self.short)
 
     @cached_property
@@ -123,7 +123,7 @@ class HamiltonianRegression(ResultsOfRegression, Target):
         return gaussian_at_mode(self.regression.modes), self.regression
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """From half the width of the Gaussian, or its centre where a prior excludes that."""
+        """Return a start, drawn with half the width of the Gaussian. If the prior excludes it, return the centre."""
         prior, point = self.regression._prior, self.centre + 0.5 * (self.factor @ rng.standard_normal(self.dim))
         return point if prior.log_prior(point, prior.hyper) > -np.inf else self.centre
 

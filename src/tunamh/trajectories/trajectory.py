@@ -97,7 +97,7 @@ def _predictor(i, rows, lists, short, phi):
 
 @helper
 def energy_at(z, model, numbers):
-    """``U(z)``, the prior included: one pass over all rows. NaN and +inf are told as such."""
+    """Return ``U(z)``, including the prior, by one pass over all rows. NaN and +inf are returned as they are."""
     data, lists = model.data, lists_of(numbers)
     theta, phi = numbers.centre.copy(), numbers.origin.copy()
     _times(numbers.factor, z, theta)
@@ -121,7 +121,7 @@ def energy_at(z, model, numbers):
 
 @helper
 def near_energy(z, model, numbers, gradient):
-    """Of the near rows, ``sum (f - quadratic)`` and its gradient in ``z``, about."""
+    """Return ``sum (f - quadratic)`` over the near rows and its gradient in ``z``, approximately."""
     data, near, lists, short, d = model.data, numbers.near, near_lists_of(numbers), numbers.short, z.size
     phi, of_phi = numbers.origin.copy(), np.zeros(d)
     of_features = window(of_phi, short, d - short)
@@ -167,13 +167,13 @@ def _energies_at(z, index, start, n, data, out):
 
 @part(Energies)
 def energies_of_rows(z, index, n, data, out):
-    """For guards, which ask row by row."""
+    """Compute the energies of single rows, for the checks that name a row."""
     _energies_at(z, index, 0, n, data, out)
 
 
 @part(Differences)
 def differences_of_rows(z, there, index, start, n, data, rise, bound):
-    """For guards; nothing bounds them."""
+    """Compute the energy differences of single rows, for the checks that name a row. The bounds are infinite."""
     before = np.empty(n)
     _energies_at(z, index, start, n, data, before)
     _energies_at(there, index, start, n, data, rise)
@@ -284,7 +284,7 @@ def _step_size(knobs, acceptance):
 
 @dataclass(frozen=True)
 class Trajectories(Kernel):
-    """Hamiltonian trajectories, decided on all rows; warm-up learns the size of their steps."""
+    """The kernel of Hamiltonian trajectories, which decides on all rows. Warm-up learns the size of the steps."""
 
     def bind(self, target: Any) -> ReadyKernel:
         prior = target.base._prior
@@ -301,5 +301,5 @@ class Trajectories(Kernel):
         )
 
     def check_bounds(self, target: Any, times: int, rng: np.random.Generator) -> float:
-        """There are no bounds to hold rows against."""
+        """Return 0: there are no bounds to check."""
         return 0.0

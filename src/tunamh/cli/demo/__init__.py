@@ -12,7 +12,7 @@ from .records import processor, write_json
 
 
 def run(*, rows: int, seconds: float, out: Path, seed: int, progressbar: bool = True) -> None:
-    """Generate, sample, print and draw: what the library is for, then what the paper is about."""
+    """Run the demo: generate data, sample, print and draw, first for the regression, then for the paper's mixture."""
     from rich.console import Console
 
     console = Console()

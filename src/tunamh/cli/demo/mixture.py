@@ -23,7 +23,7 @@ GRID = 40  # cells per axis, on which densities are compared
 
 
 class Contender(NamedTuple):
-    """One sampler's run, seen from outside."""
+    """The run of one sampler, as the demo reports it."""
 
     name: str
     draws: int
@@ -36,7 +36,7 @@ class Contender(NamedTuple):
 
 
 def contend(name: str, target: GaussianMixture, truth: np.ndarray, edges: np.ndarray, **settings: Any) -> Contender:
-    """Run one sampler and measure its distance to the truth: total variation between masses on the grid."""
+    """Run one sampler and measure its distance to the truth: total variation between probabilities on the grid."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ChainsDisagree)  # the table tells how far each has come
         posterior = sample(target, chains=2, **settings)
@@ -60,7 +60,7 @@ def contend(name: str, target: GaussianMixture, truth: np.ndarray, edges: np.nda
 def contest(
     rows: int, seconds: float, seed: int, progressbar: bool, say: Callable[[str], None]
 ) -> tuple[np.ndarray, list[Contender]]:
-    """The true density on the grid, and the two samplers."""
+    """Return the true density on the grid, and the runs of the two samplers."""
     x = mixture_data(rows, seed)
     target = GaussianMixture(x, temper=TEMPER_TIMES_ROWS / rows)
     edges = np.linspace(-target.box, target.box, GRID + 1)
@@ -92,7 +92,7 @@ def table_of(contenders: list[Contender], rows: int, seconds: float) -> Any:
 
 
 def draw(path: Path, truth: np.ndarray, contenders: list[Contender], rows: int, seconds: float) -> None:
-    """The true density and the contenders' draws side by side, on one colour scale."""
+    """Draw the true density and the draws of both samplers side by side, with the same colour scale."""
     figure = new_figure(10, 5.4)
     panels = [("truth, by quadrature", truth)] + [
         (f"{c.name}: {c.steps:,} steps,\n{c.rows_per_step:,.0f} rows each, distance {c.distance:.3f}", c.density)

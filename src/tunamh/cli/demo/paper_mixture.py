@@ -8,7 +8,7 @@ from ...targets import GaussianMixture
 
 
 def mixture_data(n_rows: int, seed: int) -> np.ndarray:
-    """``x ~ 1/2 N(0, 2) + 1/2 N(1, 2)`` (the paper, section 5.2)."""
+    """Return draws of ``x ~ 1/2 N(0, 2) + 1/2 N(1, 2)`` (the paper, section 5.2)."""
     rng = np.random.default_rng(seed)
     return rng.normal(0.0, np.sqrt(2.0), n_rows) + rng.integers(0, 2, n_rows)
 
@@ -22,12 +22,11 @@ def true_density(
     fine: int = 4,
     bins: int = 4000,
 ) -> np.ndarray:
-    """Posterior mass of each cell of a grid, by the midpoint rule on a grid ``fine`` times finer.
+    """Return the posterior probability of each cell of a grid, by the midpoint rule on a grid ``fine`` times finer.
 
-    ``edges2`` are those of the second axis where they differ. The masses add up to one.
-
-    The rows are first summed up in narrow bins, each represented by its mean; 4000 of them change the log posterior of
-    the paper's mixture by less than 1e-4, 1000 by less than 2e-3.
+    ``edges2`` are the edges of the second axis, if they differ from ``edges``. The probabilities add up to one. The
+    rows are first put into narrow bins, and each bin is represented by its mean. With 4000 bins this changes the log
+    posterior of the paper's mixture by less than 1e-4, with 1000 bins by less than 2e-3.
     """
     counts, limits = np.histogram(x, bins=bins)
     sums, _ = np.histogram(x, bins=limits, weights=x)
@@ -47,5 +46,5 @@ def true_density(
 
 
 def histogram(theta: np.ndarray, edges: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Shares of the draws in the cells of a grid."""
+    """Return the share of the draws in each cell of a grid."""
     return np.histogram2d(theta[:, 0], theta[:, 1], bins=edges)[0] / max(len(theta), 1)

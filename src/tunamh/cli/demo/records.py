@@ -9,7 +9,7 @@ from typing import Any
 
 
 def processor() -> str:
-    """The processor's name where the system tells it."""
+    """Return the name of the processor if the system tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
@@ -18,7 +18,7 @@ def processor() -> str:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Written beside and renamed, so that a run that dies leaves the old file or the new one."""
+    """Write a JSON file under another name and rename it. So after a crash the file is the old or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
     beside.write_text(json.dumps(content, indent=1) + "\n")
@@ -26,7 +26,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """A figure that needs no display."""
+    """Return a figure that needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

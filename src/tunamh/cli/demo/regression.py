@@ -19,7 +19,7 @@ DRAWS = 5000  # per chain
 
 
 class Outcome(NamedTuple):
-    """What is shown of the run; times in seconds."""
+    """The results of the run that the demo shows. Times are in seconds."""
 
     rows: int
     columns: int
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
 
 
 def regression_data(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features ``N(0, I)``, an intercept, labels by the logistic model; the true parameters come third."""
+    """Return features ``N(0, I)`` with an intercept, labels from the logistic model, and the true parameters."""
     rng = np.random.default_rng(seed)
     truth = rng.standard_normal(COLUMNS) / np.sqrt(COLUMNS)
     X = rng.standard_normal((n_rows, COLUMNS))
@@ -42,7 +42,7 @@ def regression_data(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def regress(X: np.ndarray, y: np.ndarray, seed: int, progressbar: bool) -> tuple[Outcome, np.ndarray]:
-    """One line to sample, and a clock around it."""
+    """Sample the regression and measure the time."""
     from arviz_stats import ess
 
     sample(LogisticRegression(X[:500], y[:500]), draws=10, tune=10, progressbar=False)  # compiles on first use
@@ -84,7 +84,7 @@ def table_of(outcome: Outcome) -> Any:
 
 
 def draw(path: Path, outcome: Outcome, theta: np.ndarray, truth: np.ndarray) -> None:
-    """Every coefficient's posterior beside the truth, and two coefficients' draws."""
+    """Draw the posterior of every coefficient beside the truth, and the draws of two coefficients."""
     figure = new_figure(10, 5.4)
     left, right = figure.subplots(1, 2, width_ratios=[1.35, 1])
     scale = 1000.0

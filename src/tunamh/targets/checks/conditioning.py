@@ -19,7 +19,10 @@ _TOO_SMALL = 1e-150
 
 
 def columns_of(target: Regression, rows: Rows) -> Columns:
-    """What a sample of the rows tells about the columns, and coordinates in which they are well conditioned."""
+    """Return what a sample of the rows says about the columns.
+
+    The result also has coordinates in which the columns are well conditioned.
+    """
     counts = target.weight(rows) > 0
     seen = _below_each_other(rows.X.dense(), counts if counts.any() else ~counts)
     refuse_tiny(seen, target.chain_names)
@@ -27,7 +30,10 @@ def columns_of(target: Regression, rows: Rows) -> Columns:
 
 
 def refuse_tiny(X: np.ndarray, names: list[str]) -> None:
-    """Columns of numbers whose squares are lost, and which would pass for columns of zeros."""
+    """Raise `ValueError` for a column whose numbers are so small that their squares underflow.
+
+    Such a column would look like a column of zeros.
+    """
     largest = np.abs(X).max(axis=0, initial=0.0)
     tiny = np.flatnonzero((largest > 0) & (largest < _TOO_SMALL))
     if len(tiny):
@@ -48,10 +54,10 @@ def _columns_of_zeros(target: Regression) -> np.ndarray:
 
 
 def dependent_columns(target: Regression) -> list[np.ndarray]:
-    """Groups of columns that depend on each other over all rows; a group of one is a column of zeros.
+    """Return groups of columns that depend on each other over all rows. A group of one column is a column of zeros.
 
-    Only where the sample leaves directions open are all rows asked: ``x.z`` vanishes in every row, up to rounding,
-    for a direction that stays open. Columns whose coefficients have a proper prior are left out.
+    The function reads all rows only if a sample of them leaves some directions open. Such a direction ``z`` counts if
+    ``x.z`` is zero in every row, up to rounding. Columns whose coefficients have a proper prior are left out.
     """
     flat = target._prior.flat
     if not flat.all():
@@ -65,7 +71,7 @@ def dependent_columns(target: Regression) -> list[np.ndarray]:
     while Z.shape[1] > 0:
 
         def variation(X: Block, y: np.ndarray, weight: np.ndarray, Z: np.ndarray = Z) -> tuple[np.ndarray, np.ndarray]:
-            """How far the predictors vary along the directions ``Z``, and the columns' sums of squares."""
+            """Return sums of products of the predictors along ``Z``, and sums of squares of the columns."""
             along = _below_each_other(X.matmat(Z), weight > 0)
             return along.T @ along, X.column_squares(weight > 0)
 

@@ -29,7 +29,7 @@ _MET = 1e-10  # of the response: what is left of it is rounding
 
 
 def refuse_equal_responses(target: Any) -> None:
-    """Raise if the share of rows with the most frequent response proves that a regression has no posterior."""
+    """Raise an error if the share of rows with the most frequent response proves that there is no posterior."""
     family, rows = target.user_family, target.user_rows
     if not isinstance(family, StudentT) or not isinstance(family.scale, _POSITIVE_AT_ZERO):
         return

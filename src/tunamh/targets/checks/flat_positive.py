@@ -18,20 +18,23 @@ def is_flat(laws: Any) -> bool:
 
 
 def weight_of_errors(form: Scale) -> float:
-    """What the rows whose response is known weigh: ``n`` of ``s^-n``."""
+    """Return the exponent ``n`` of ``s^-n``: the total weight of the rows whose response is known."""
     return form.exponent + form.coefficients + (0.0 if form.shape else 2.0)
 
 
 def without_prior(coefficients: ReadyPrior) -> int:
-    """How many coefficients have no prior; of a user's own function nothing is known."""
+    """Return the number of coefficients without a prior.
+
+    For a user's own prior function, all coefficients are counted, because nothing is known of it.
+    """
     return len(coefficients.flat) if coefficients.own else int(np.sum(coefficients.flat))
 
 
 def refuse_unproved(row_layout: RowLayout, coefficients: ReadyPrior) -> None:
-    """Raise unless a flat prior leaves a posterior.
+    """Raise an error if a flat prior of a scale is not proved to give a posterior.
 
-    The likelihood of ``n`` errors of scale ``s``, integrated over ``d`` coefficients without a prior, falls like
-    ``s^-(n - d)`` as ``s`` grows, and faster than any power towards zero unless columns explain every response.
+    The likelihood of ``n`` errors with scale ``s``, integrated over ``d`` coefficients without a prior, falls like
+    ``s^-(n - d)`` as ``s`` grows. Towards zero it falls faster than any power, unless columns explain every response.
     """
     for extra, laws in zip(row_layout.extras, row_layout.laws, strict=True):
         if not is_flat(laws):

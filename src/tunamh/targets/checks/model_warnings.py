@@ -26,7 +26,7 @@ _FEW_ROWS = 2000
 
 
 def model_warnings(target: GLM) -> Iterator[str]:
-    """Whole sentences, none where nothing is to be said."""
+    """Yield warnings about a regression as whole sentences; yield nothing if there is nothing to warn about."""
     yield from _of_units(target)
     yield from _of_far_priors(target)
     yield from target.user_family.warnings(target.user_rows)
@@ -156,7 +156,7 @@ def _of_flat_likelihood(target: GLM) -> Iterator[str]:
 
 
 def searched(target: GLM) -> list[Mode]:
-    """The modes; of a user's energy that has none, a word about its sign."""
+    """Return the modes of the posterior. If a user's energy has no minimum, raise an error about its sign."""
     own = target.family.of_a_function
     with np.errstate(invalid="ignore") if own else nullcontext():
         modes = find_modes(target)
@@ -199,12 +199,13 @@ def _is_minimum(hessian: np.ndarray) -> bool:
 
 
 def proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
-    """Whether the energy is higher than at the centre all around it, so that a convex one rises in every direction.
+    """Return True if the energy is higher than at the centre at all points of a sphere around the centre.
 
-    At a distance ``r`` (in posterior standard deviations) within the trust radius it is higher by at least
-    ``-away r + r^2/2 - C r^3/6``, C the sum of the bounds of order 2; at ``r = 4 away`` that is positive if
-    ``8/3 C away < 1``. Where ``|f'''| <= f''``, ``away max_i |L'x_i| < 1`` will do (spec 5i). On separated data
-    Newton's steps shrink so that neither product ever becomes small.
+    Then a convex energy rises in every direction, and the posterior is proper. At a distance ``r`` (in posterior
+    standard deviations) within the trust radius, the energy is higher by at least ``-away r + r^2/2 - C r^3/6``; ``C``
+    is the sum of the bounds of order 2. At ``r = 4 away`` this is positive if ``8/3 C away < 1``. If ``|f'''| <= f''``,
+    the condition ``away max_i |L'x_i| < 1`` is enough (spec 5i). If the data are separated, neither product becomes
+    small, because the steps of Newton's method shrink.
     """
     if target._prior.proper:
         return True
@@ -216,7 +217,7 @@ def proved_proper(target: GLM, expanded: TaylorTarget, away: float) -> bool:
 
 
 def names_along(target: GLM, direction: np.ndarray) -> list[str]:
-    """The columns that a direction is made of, in the units of the columns."""
+    """Return the names of the columns with a large part in a direction. Each column is measured in its own unit."""
     squares = target.sums(lambda X, y, weight: (X.column_squares(weight > 0),))[0]
     share = np.abs(direction) * np.sqrt(squares)
     if not share.any():
@@ -226,7 +227,10 @@ def names_along(target: GLM, direction: np.ndarray) -> list[str]:
 
 
 def refuse_positions(labels: list[str], rows: Observations) -> None:
-    """Numbers of a prior in the order of the columns mean another coefficient where categories changed places."""
+    """Raise `ValueError` if a prior has numbers by position and the table has columns of categories.
+
+    These columns are placed after all other columns, so a position would mean another coefficient.
+    """
     behind = rows.factor_names
     if [label for label in labels if label not in behind] != labels[: len(labels) - len(behind)]:
         names = listed(list(rows.names or ()))

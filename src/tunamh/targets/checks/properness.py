@@ -23,11 +23,11 @@ _LEAST_WEIGHT = 5.0  # rows per parameter, below which nothing is known of a Lap
 
 
 class ExaminedTarget(Target, Examined):
-    """For type checkers: a target that offers what is asked of it here."""
+    """A type for type checkers: a target with the methods that this file needs."""
 
 
 def why_unsafe(target: ExaminedTarget, mode: Mode) -> str | None:
-    """Why the Laplace law is not to be trusted, if so."""
+    """Return why the Laplace law cannot be trusted, or None if it can."""
     if not np.isfinite(mode.posterior.energy):
         return "no point was found at which the prior and all energies are finite"
     if not np.isfinite(mode.posterior.hessian).all():
@@ -47,15 +47,16 @@ def why_unsafe(target: ExaminedTarget, mode: Mode) -> str | None:
 
 
 def impossible(sd: np.ndarray, prior: ReadyPrior, convex: bool) -> bool:
-    """Whether standard deviations of the parameters, as they are walked, cannot be those of a posterior's mode.
+    """Return True if the standard deviations at a point prove that the point is not a mode.
 
-    Rows whose energies are convex add to a normal prior's curvature, and never take from it. So a standard deviation
-    above the prior's, or one that is zero or no number, proves that the search for a mode went astray.
+    ``sd`` are standard deviations in the coordinates of the chain. Rows with convex energies add to the curvature of a
+    normal prior. So a standard deviation above that of the prior, or one that is zero or NaN, proves that the search
+    for a mode went wrong.
     """
     if not (np.isfinite(sd) & (sd > 0)).all():
         return True
     if isinstance(prior, ReadyClosed):
-        if isinstance(prior.form, Scale):  # coefficients are walked in units of it
+        if isinstance(prior.form, Scale):  # chains have coefficients in units of it
             return False
         sd, prior = sd[prior.form.coefficients_at], prior.coefficients
     if not convex or not isinstance(prior, ReadyIndependent):
@@ -65,7 +66,7 @@ def impossible(sd: np.ndarray, prior: ReadyPrior, convex: bool) -> bool:
 
 
 def refuse_dependent_columns(target: ExaminedTarget) -> None:
-    """Under a flat prior: name every group of columns that depend on each other."""
+    """Raise an error that names every group of columns that depend on each other, if the prior is not proper."""
     if target._prior.proper:
         return
     groups = target.dependent_columns()
@@ -82,7 +83,7 @@ def refuse_dependent_columns(target: ExaminedTarget) -> None:
 
 
 def refuse_separated(target: ExaminedTarget) -> None:
-    """Under a flat prior: name the columns along which the likelihood never falls."""
+    """Raise an error that names the columns along which the likelihood never falls, if the prior is not proper."""
     if target._prior.proper:
         return
     announce("looking for separated data")
@@ -103,6 +104,6 @@ def _refuse(what: str) -> NoReturn:
 
 
 def named_along(target: ExaminedTarget, direction: np.ndarray) -> str:
-    """The columns that a direction is made of, in a sentence."""
+    """Return in words the columns with a large part in a direction, for a sentence."""
     named = target.names_along(direction)
     return f"column{'s' * (len(named) > 1)} {listed(named)}"

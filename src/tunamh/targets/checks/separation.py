@@ -34,12 +34,13 @@ _NONE_LEFT = 1e-11  # relative size of a predictor that counts as zero
 
 
 def separating_direction(target: GLM) -> np.ndarray | None:
-    """A direction along which the energy never rises, or None when there is a posterior.
+    """Return a direction along which the energy never rises, or None if there is a posterior.
 
-    Only coefficients whose prior is flat are moved: along any other ray the prior falls to zero.
-    Columns that depend on each other are another matter (`GLM.dependent_columns`). A family that does not say where it
-    rises is not judged: None. Rows of several predictors that do say so speak of the first, whatever the others are:
-    along a direction in which none of them rises for ever the density does not fall, so that its integral is infinite.
+    The direction changes only coefficients with a flat prior; in any other direction the prior falls to zero. Columns
+    that depend on each other are a different problem (`GLM.dependent_columns`). The result is None for a family that
+    does not say where its energy rises. If a row has several predictors, the direction changes only the first one: if
+    no energy rises along it for ever, the density does not fall, so its integral is infinite, whatever the other
+    predictors are.
     """
     judged = target.family.rises is not None or target.family.contrasts is not None
     if not judged or not (target.convex or target.predictors > 1):

@@ -1,8 +1,8 @@
 """What a posterior has in closed form beside its rows and its prior, in coordinates of its own (spec 5l, 5n).
 
 A chain may walk in other coordinates than a user knows the parameters by: ``tau = 1 / scale`` and ``(beta - b0) tau``
-make the rows' energies linear in what is walked. A form says how the one becomes the other, and what the density has
-gained: the Jacobian, and terms that depend on a few parameters and on counts of the data only.
+make the rows' energies linear in the coordinates of the chain. A form says how the one becomes the other, and what the
+density has gained: the Jacobian, and terms that depend on a few parameters and on counts of the data only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from ...priors.potential import PriorExpansion
 
 
 class Form(ABC):
-    """``coefficients`` of the ``dim`` parameters belong to columns; the others, ``extras``, come behind them."""
+    """Coordinates of the chain, with a part of the posterior in closed form.
+
+    The first ``coefficients`` of the ``dim`` parameters belong to columns; the others, the ``extras``, come after them.
+    """
 
     fill: ClassVar[Any]
 
@@ -35,74 +38,87 @@ class Form(ABC):
     @property
     @abstractmethod
     def numbers(self) -> np.ndarray:
-        """What ``fill`` reads."""
+        """Return the numbers that the compiled function ``fill`` reads."""
 
     @property
     def extra_at(self) -> np.ndarray:
-        """Where the extra parameters are walked."""
+        """Return the positions of the extra parameters in the coordinates of the chain."""
         return np.arange(self.coefficients, self.dim)
 
     @property
     def coefficients_at(self) -> np.ndarray:
-        """Where the coefficients are."""
+        """Return the positions of the coefficients in the coordinates of the chain."""
         return np.arange(self.coefficients)
 
     def in_walked_order(self, names: list[str]) -> list[str]:
-        """Names of all parameters, the coefficients' first, in the order in which they are walked."""
+        """Return the names of all parameters in the order of the chain's coordinates.
+
+        ``names`` begins with the names of the coefficients.
+        """
         found = list(names)
         for at, name in zip([*self.coefficients_at, *self.extra_at], names, strict=True):
             found[at] = name
         return found
 
     def taking(self, more: int) -> Self:
-        """The same form, of which the first ``more`` extras count as coefficients: they are walked as they are."""
+        """Return the same form whose first ``more`` extra parameters count as coefficients.
+
+        A chain does not transform these parameters.
+        """
         found = copy(self)
         found.coefficients += more
         return found
 
     @abstractmethod
     def to_user(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., dim) as a user knows them."""
+        """Convert points (..., dim) from the coordinates of a chain to the user's parameters."""
 
     @abstractmethod
     def to_chain(self, point: np.ndarray) -> np.ndarray:
-        """A user's point in the coordinates that are walked."""
+        """Convert a point from the user's parameters to the coordinates of a chain."""
 
     @abstractmethod
     def log_jacobian(self, point: np.ndarray) -> float:
-        """``log |d natural / d walked|`` at a point that is walked."""
+        """Return ``log |d user / d chain|``, the log Jacobian, at a point in the coordinates of a chain."""
 
     lean: np.ndarray = np.zeros(0)
     """Of cutpoints: how far their laws move with each coefficient."""
 
     share_at = -1
-    """Which parameter is walked as the logit of a probability that all rows share; -1 where none is."""
+    """The position of the logit of a probability that all rows share; -1 if there is none."""
 
     linear: ClassVar[bool] = False
-    """Whether `to_user` is."""
+    """True if `to_user` is linear."""
 
     of_columns: ClassVar[bool] = False
     """Whether the extras are coefficients of columns of the design, too, and no numbers that all rows share."""
 
     @property
     def bound(self) -> np.ndarray:
-        """Which extras have a proper law by the closed part itself, given the others."""
+        """Return a boolean array: True for extras whose law is proper by the closed part alone.
+
+        The law is the one given the other parameters.
+        """
         return np.zeros(self.dim - self.coefficients, bool)
 
     def expansion(self, theta: np.ndarray) -> PriorExpansion | None:
-        """Of minus the closed part, exactly; None where only differences are known.
+        """Return the exact expansion of minus the closed part, or None if it must be computed by differences.
 
-        Under a form that has it, coefficients are walked as they are, and what has laws beside them is linear.
+        If a form has an exact expansion, the chain does not transform the coefficients, and the parameters that have
+        prior laws are linear functions of the chain's coordinates.
         """
         return None
 
     @property
     def laws_of(self) -> np.ndarray:
-        """Of a form that has `expansion`: the linear functions of what is walked that the extras' laws are of."""
+        """Return the matrix of the linear functions of the chain's coordinates that have the prior laws of the extras.
+
+        It exists for forms with an exact `expansion`.
+        """
         return np.eye(self.dim)[self.extra_at]
 
     def thirds(self, theta: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """``sum_k d^3 V / dz_j dz_k^2`` of a form that has `expansion`, ``theta = m + factor z``."""
+        """Return ``sum_k d^3 V / dz_j dz_k^2`` with ``theta = m + factor z``, for a form with an exact `expansion`."""
         raise NotImplementedError
 
 
@@ -116,7 +132,7 @@ def fill_same(theta, natural, numbers):
 
 
 class Same(Form):
-    """All parameters are walked as they are."""
+    """The form of a chain whose coordinates are the user's parameters."""
 
     fill = staticmethod(fill_same)
 
@@ -152,7 +168,10 @@ _scale_at = _SCALE.reader()
 
 @helper
 def fill_scale(theta, natural, numbers):
-    """``beta = b0 + eta / tau``, ``scale = 1 / tau`` (or a shape, tau itself); ``exponent log(tau / tau_0)``."""
+    """Compute ``beta = b0 + eta / tau`` and ``scale = 1 / tau`` (or a shape, which is tau), and return the log density.
+
+    The log density of the closed part is ``exponent log(tau / tau_0)``.
+    """
     own = _scale_at(numbers, 0)
     d, tau, tau_0, b0 = own.coefficients, theta[own.tau_at], own.tau_0, own.b0
     if not tau > 0.0:
@@ -200,7 +219,10 @@ class Scale(Form):
         return np.insert((point[: self.coefficients] - self.b0) * tau, self.tau_at, tau)
 
     def log_jacobian(self, point: np.ndarray) -> float:
-        """``d beta / d eta = 1 / tau`` for each coefficient, ``d scale / d tau = -1 / tau^2``."""
+        """Return the log Jacobian of the transformation.
+
+        Its terms are ``d beta / d eta = 1 / tau`` for each coefficient, and ``d scale / d tau = -1 / tau^2``.
+        """
         return -float((self.coefficients + (0 if self.shape else 2)) * np.log(point[self.tau_at]))
 
 
@@ -209,7 +231,7 @@ class Scale(Form):
 
 @helper
 def _fill_last_df(theta, natural, weight):
-    """The last parameter is walked as ``kappa = log df``; the constants of ``weight`` rows, and the Jacobian."""
+    """Compute ``df`` from ``kappa = log df``. Return the constants of ``weight`` rows plus the log Jacobian."""
     kappa = theta[theta.size - 1]
     if not abs(kappa) < 50.0:
         return -np.inf
@@ -220,7 +242,7 @@ def _fill_last_df(theta, natural, weight):
 
 @helper
 def fill_df(theta, natural, numbers):
-    """``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
+    """Compute ``df = e^kappa``. Return the constants of the Student-t density plus the log Jacobian ``kappa``."""
     copy_into(natural, theta)
     return _fill_last_df(theta, natural, numbers[0])
 
@@ -250,7 +272,10 @@ class Df(Form):
 
 @helper
 def fill_scale_and_df(theta, natural, numbers):
-    """As `fill_scale`, and ``df = e^kappa``: the constants of the Student-t density, and the Jacobian ``kappa``."""
+    """Compute what `fill_scale` computes, and ``df = e^kappa``.
+
+    The result also has the constants of the Student-t density and the log Jacobian ``kappa``.
+    """
     value = fill_scale(theta, natural, numbers)
     return value + _fill_last_df(theta, natural, _scale_at(numbers, 0).weight) if value > -np.inf else value
 

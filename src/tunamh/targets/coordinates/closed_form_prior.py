@@ -209,7 +209,7 @@ _MILD = 0.05  # of `ReadyPrior.tails`: a form is smooth, and narrow where there 
 
 @dataclass(frozen=True, eq=False)
 class ReadyClosed(ReadyPrior):
-    """Minus the logarithm of a form's density and of the priors, in the coordinates that are walked."""
+    """Minus the logarithm of the closed part and of the priors, in the coordinates of a chain."""
 
     form: Form
     coefficients: ReadyPrior
@@ -235,19 +235,19 @@ class ReadyClosed(ReadyPrior):
 
     @property
     def mixture(self) -> Mixture | None:
-        """Of coefficients that are Gaussian given unknown scales, among the parameters as they are walked."""
+        """Return the prior of the coefficients in the chain's coordinates, if it has unknown scales; otherwise None."""
         if not isinstance(self.coefficients, ReadyMixture):
             return None
         return self.coefficients.mixture.among(self.form.coefficients_at, self.form.dim)
 
     def without_coefficients(self) -> ReadyClosed:
-        """The form and the priors of the extra parameters alone."""
+        """Return the closed form with the priors of the extra parameters, without the prior of the coefficients."""
         none, flat = ready(_no_laws(self.form.coefficients)), self.flat.copy()
         flat[self.form.coefficients_at] = True
         return replace(self, coefficients=none, hyper=_packed(self.form, none, self.extras), flat=flat)
 
     def without_scaled(self) -> ReadyClosed:
-        """Without the laws of coefficients whose scales are unknown."""
+        """Return the object without the priors of coefficients that have unknown scales."""
         assert isinstance(self.coefficients, ReadyMixture)
         rest, flat = self.coefficients.without_scaled(), self.flat.copy()
         flat[self.form.coefficients_at] = rest.flat
@@ -260,9 +260,10 @@ class ReadyClosed(ReadyPrior):
         return self.form.extra_at if alone else np.arange(self.form.dim)
 
     def expansion(self, theta: np.ndarray, width: np.ndarray) -> PriorExpansion:
-        """By differences over steps about as long as the posterior is wide, where a term of size N bends by 5 at most.
+        """Return an expansion by differences. The steps are about as long as the posterior is wide.
 
-        Its rounding is that of one energy of the data, and what it leaves of the fourth derivative is of size 1 / N.
+        Over such a step a term of the size of the data bends by 5 at most. The rounding error is that of one energy of
+        the data, and the error from the fourth derivative is of size 1 / N with N rows.
         """
         exact = self.form.expansion(theta)
         if exact is not None:
@@ -291,7 +292,10 @@ class ReadyClosed(ReadyPrior):
         return PriorExpansion(form.energy + own.energy + extras.energy, gradient, hessian)
 
     def thirds(self, theta: np.ndarray, width: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Of the extra parameters, on which terms of the data's size depend: differences of their Hessian."""
+        """Return the third derivatives in the extra parameters, by differences of the Hessian.
+
+        Terms that are as large as the data depend on these parameters.
+        """
         if self.form.expansion(theta) is not None:
             return self.form.thirds(theta, factor)
         which, whole = self.form.extra_at, _packed(self.form, self.coefficients, self.extras)
@@ -346,7 +350,7 @@ def _no_laws(dim: int) -> Laws:
 
 
 def closed_form(form: Form, coefficients: ReadyPrior, extras: list[Laws], start: np.ndarray) -> ReadyPrior:
-    """The potential of a form and priors; ``start`` is where a search begins, as a user knows the parameters."""
+    """Return the potential of a form with priors. ``start``, in the user's parameters, is where a search begins."""
     laws = Laws(*(np.concatenate(numbers) for numbers in zip(*extras, strict=True)))
     mixed = isinstance(coefficients, ReadyMixture)
     if form.fill is fill_same and isinstance(coefficients, ReadyIndependent) and not mixed:  # nothing but laws

@@ -12,14 +12,17 @@ import numpy as np
 
 
 class Recentred(NamedTuple):
-    """Of one predictor: the place of its intercept, those of all its coefficients, and their origins."""
+    """For one predictor: the position of its intercept, the positions of all its coefficients, and their origins.
+
+    The origins are the numbers that were subtracted from its columns.
+    """
 
     intercept: int
     coefficients: slice
     origin: np.ndarray
 
     def out(self, points: np.ndarray) -> np.ndarray:
-        """From the coordinates of the rows to a user's."""
+        """Convert points from coordinates with subtracted origins to the user's coefficients."""
         return self._moved(points, -1.0)
 
     def back(self, points: np.ndarray) -> np.ndarray:
@@ -33,7 +36,7 @@ class Recentred(NamedTuple):
 
 
 def recentrings(given: Any, coefficients: int, extras: tuple[Any, ...]) -> list[Recentred]:
-    """Of further predictors whose columns came with an origin (`NamedDesign.origin`)."""
+    """Return the conversions for further predictors whose columns have an origin (`NamedDesign.origin`)."""
     starts, at = {}, coefficients
     for extra in extras:
         starts[extra.name] = at

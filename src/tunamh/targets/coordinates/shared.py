@@ -16,7 +16,7 @@ from .base import Form
 
 @helper
 def fill_log(theta, natural, numbers):
-    """The last parameter is walked as its logarithm."""
+    """Compute the last parameter from its logarithm, which is the coordinate of the chain."""
     last = theta.size - 1
     copy_into(natural, theta)
     if not abs(theta[last]) < 300.0:
@@ -26,9 +26,10 @@ def fill_log(theta, natural, numbers):
 
 
 class Logarithm(Form):
-    """A positive parameter that all rows share; their energies hold all that the data say.
+    """The form of a positive parameter that all rows share. What the data say about it is in the energies of the rows.
 
-    It is the last one, and ``between`` it and the coefficients may be others, walked as they are.
+    The parameter is the last one. ``between`` is the number of parameters between it and the coefficients; a chain does
+    not transform these.
     """
 
     fill = staticmethod(fill_log)
@@ -57,7 +58,7 @@ _counts_above_at, _counts_at = _COUNTS_ABOVE.reader(), _COUNTS.reader()
 
 @helper
 def fill_dispersion(theta, natural, numbers):
-    """``sum_k m_k log(r + k)``, of which ``m_k`` rows have a count above ``k``."""
+    """Return ``sum_k m_k log(r + k)``, where ``m_k`` is the number of rows with a count above ``k``."""
     value, r = fill_log(theta, natural, numbers), 0.0
     if value > -np.inf:
         r = natural[theta.size - 1]
@@ -69,7 +70,10 @@ def fill_dispersion(theta, natural, numbers):
 
 @helper
 def fill_dispersion_of_large(theta, natural, numbers):
-    """``sum_v n_v (lgamma(r + v) - lgamma(r))`` over the counts ``v`` that occur: shorter where counts are large."""
+    """Return ``sum_v n_v (lgamma(r + v) - lgamma(r))`` over the counts ``v`` that occur.
+
+    For large counts this is faster than `fill_dispersion`.
+    """
     value = fill_log(theta, natural, numbers)
     if value > -np.inf:
         r, counts = natural[theta.size - 1], _counts_at(numbers, 0)
@@ -80,7 +84,10 @@ def fill_dispersion_of_large(theta, natural, numbers):
 
 
 class Dispersion(Logarithm):
-    """Negative binomial counts: ``prod_i Gamma(r + y_i) / Gamma(r)`` depends on counts of counts only (spec 5n)."""
+    """The form of negative binomial counts.
+
+    The product ``prod_i Gamma(r + y_i) / Gamma(r)`` depends only on how often each count occurs (spec 5n).
+    """
 
     fill = staticmethod(fill_dispersion)
 
@@ -102,7 +109,7 @@ class Dispersion(Logarithm):
 
 @helper
 def fill_shape(theta, natural, numbers):
-    """``W (a log a - a - lgamma a)``, W the weight of all rows."""
+    """Return ``W (a log a - a - lgamma a)``, where ``W`` is the total weight of the rows."""
     value = fill_log(theta, natural, numbers)
     if value > -np.inf:
         a = natural[theta.size - 1]
@@ -111,7 +118,7 @@ def fill_shape(theta, natural, numbers):
 
 
 class GammaShape(Logarithm):
-    """Gamma responses: the part of the density's constant that depends on the shape alone."""
+    """The form of gamma responses: the part of the density's constant that depends only on the shape."""
 
     fill = staticmethod(fill_shape)
 
@@ -129,7 +136,7 @@ class GammaShape(Logarithm):
 
 @helper
 def _from_logit(theta, natural, j):
-    """Parameter ``j`` is walked as its logit: the Jacobian is ``p (1 - p)``, whose logarithm is returned."""
+    """Compute parameter ``j`` from its logit. Return the logarithm of the Jacobian ``p (1 - p)``."""
     small = math.exp(-abs(theta[j]))
     natural[j] = 1.0 / (1.0 + small) if theta[j] > 0.0 else small / (1.0 + small)
     return -abs(theta[j]) - 2.0 * math.log1p(small)
@@ -137,7 +144,7 @@ def _from_logit(theta, natural, j):
 
 @helper
 def fill_probability(theta, natural, numbers):
-    """The last parameter is walked as its logit."""
+    """Compute the last parameter from its logit, which is the coordinate of the chain."""
     copy_into(natural, theta)
     return _from_logit(theta, natural, theta.size - 1)
 
@@ -148,7 +155,7 @@ def _log_slope(logit: float) -> float:
 
 
 class Probability(Form):
-    """A probability that all rows share, with a uniform prior."""
+    """The form of a probability that all rows share, with a uniform prior."""
 
     fill = staticmethod(fill_probability)
 
@@ -162,7 +169,7 @@ class Probability(Form):
 
     @staticmethod
     def uniform() -> Laws:
-        """So wide a normal law that it is flat between 0 and 1."""
+        """Return a normal law that is so wide that it is flat between 0 and 1."""
         return Laws(*(np.array([value]) for value in (float(NORMAL), 0.5, 1e6, 1.0)))
 
     def to_user(self, points: np.ndarray) -> np.ndarray:
@@ -177,18 +184,18 @@ class Probability(Form):
 
 @helper
 def fill_probability_and_dispersion(theta, natural, numbers):
-    """As `fill_dispersion`, and the parameter before the dispersion by its logit."""
+    """Compute what `fill_dispersion` computes, and the parameter before the dispersion from its logit."""
     return fill_dispersion(theta, natural, numbers) + _from_logit(theta, natural, theta.size - 2)
 
 
 @helper
 def fill_probability_and_dispersion_of_large(theta, natural, numbers):
-    """As `fill_dispersion_of_large`, and the parameter before the dispersion by its logit."""
+    """Compute what `fill_dispersion_of_large` computes, and the parameter before the dispersion from its logit."""
     return fill_dispersion_of_large(theta, natural, numbers) + _from_logit(theta, natural, theta.size - 2)
 
 
 class ProbabilityAndDispersion(Dispersion):
-    """Zero-inflated negative binomial counts: a probability with a uniform prior, and a dispersion behind it."""
+    """The form of zero-inflated negative binomial counts: a probability with a uniform prior, then a dispersion."""
 
     def __init__(self, coefficients: int, values: np.ndarray, weights: np.ndarray):
         super().__init__(coefficients, values, weights, between=1)
@@ -219,9 +226,9 @@ _cutpoints_at = _CUTPOINTS.reader()
 
 @helper
 def fill_cutpoints(theta, natural, numbers):
-    """``sum_{1<y<J} n_y log(1 - e^{-(c_y - c_{y-1})})``; outside the support unless cutpoints increase.
+    """Return ``sum_{1<y<J} n_y log(1 - e^{-(c_y - c_{y-1})})``, or minus infinity if the cutpoints do not increase.
 
-    Laws are of cutpoints less ``lean.theta``.
+    The prior laws are laws of the cutpoints minus ``lean.theta``.
     """
     copy_into(natural, theta)
     own = _cutpoints_at(numbers, 0)
@@ -240,14 +247,14 @@ def fill_cutpoints(theta, natural, numbers):
 
 
 class Cutpoints(Form):
-    """Ordered categories: what depends on the distances between cutpoints only (spec 5l).
+    """The form of ordered categories: the part of the density that depends only on gaps of cutpoints (spec 5l).
 
-    Rows have the columns ``x - origin``, so that ``b_k = c_k - origin.theta`` is walked in the place of the cutpoint
-    ``c_k``. Columns of which a row stores few are left as they are, but have an origin too, ``lean``: the prior is one
-    of ``b_k - lean.theta``.
+    Rows have the columns ``x - origin``, so the chain's coordinate is ``b_k = c_k - origin.theta`` in place of the
+    cutpoint ``c_k``. Columns that are zero in most rows are not changed, but they have an origin, too, ``lean``: the
+    prior is a law of ``b_k - lean.theta``.
 
-    With ``g`` the distance of two cutpoints and ``n`` the weight of the category between them, the potential is
-    ``V = -n log(1 - e^-g)``; its derivatives are ``-n / (e^g - 1)``, ``B = n / (4 sinh^2(g/2))``, ``-B coth(g/2)``.
+    With ``g`` the distance of two cutpoints and ``n`` the weight of the category between them, the potential is ``V =
+    -n log(1 - e^-g)``. Its derivatives are ``-n / (e^g - 1)``, ``B = n / (4 sinh^2(g/2))``, ``-B coth(g/2)``.
     """
 
     fill = staticmethod(fill_cutpoints)
@@ -281,7 +288,7 @@ class Cutpoints(Form):
         return self._moved(point, -1.0)
 
     def log_jacobian(self, point: np.ndarray) -> float:
-        """Cutpoints are shifted by a linear function of the coefficients."""
+        """Return 0, because the cutpoints are only shifted by a linear function of the coefficients."""
         return 0.0
 
     def expansion(self, theta: np.ndarray) -> PriorExpansion:

@@ -1,4 +1,4 @@
-"""Log hazards beside coefficients: walked as they are, with a random walk from each to the next as their prior."""
+"""Log hazards beside coefficients. A chain does not transform them; their prior is a random walk over time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _walk_at = _WALK.reader()
 
 
 class Hazards(Same):
-    """Log hazards with independent priors."""
+    """The form of log hazards that have independent priors."""
 
     linear: ClassVar[bool] = True
     of_columns: ClassVar[bool] = True
@@ -27,7 +27,7 @@ class Hazards(Same):
 
 @helper
 def fill_walk(theta, natural, numbers):
-    """``-sum_s sum_j (a_{s, j+1} - a_{s, j})^2 precision / 2``."""
+    """Return ``-sum_s sum_j (a_{s, j+1} - a_{s, j})^2 precision / 2``."""
     copy_into(natural, theta)
     own = _walk_at(numbers, 0)
     total = 0.0
@@ -40,9 +40,9 @@ def fill_walk(theta, natural, numbers):
 
 
 class Walk(Hazards):
-    """Log hazards ``a_{s, 0}, a_{s, 1}, ...`` of each stratum ``s``: the steps between neighbours are normal.
+    """The form of log hazards ``a_{s, 0}, a_{s, 1}, ...`` of each stratum ``s`` with normal steps between neighbours.
 
-    The first of each stratum has a law of its own, so that the prior is proper if that law is.
+    The first log hazard of each stratum has its own prior law. So the prior is proper if this law is proper.
     """
 
     fill = staticmethod(fill_walk)
@@ -61,7 +61,7 @@ class Walk(Hazards):
         return np.arange(self.strata * self.each) % self.each > 0
 
     def expansion(self, theta: np.ndarray) -> PriorExpansion:
-        """Exactly: the closed part is quadratic."""
+        """Return the exact expansion: the closed part is quadratic."""
         between = np.diff(np.eye(self.each), axis=0)
         precision = between.T @ between / self.deviation**2
         hessian = np.zeros((self.dim, self.dim))

@@ -15,13 +15,15 @@ from ...compiled.columns import fill_rows
 
 
 class DesignNumbers(NamedTuple):
-    """Where a packed row's features lie: columns kept whole, positions to gather, and whether these have values.
+    """Where the features of a packed row are.
 
-    Columns in single precision (``single``) lie two in the place of one other number, positions too. ``width`` is what
-    all of them take, in numbers of double precision, with the offset (``shifted``) at their end: the response comes
-    next. ``predictors`` is K, the number of linear predictors of a row, which are sums of ``terms`` terms. Behind
-    these, ``known`` columns of the data are handed to the energy as they are. Numbers of ``curves``
-    (`tunamh.targets.designs.curves`) lie behind those of positions.
+    A packed row has columns with a number in every row (``columns``), then positions of parameters (``positions``),
+    with values if ``valued`` is set. If ``single`` is set, columns are in single precision: two of them use the space
+    of one number in double precision; two positions, too. ``width`` is the length of all features in numbers of double
+    precision; the offset, if ``shifted`` is set, is the last of them, and the response is next. ``predictors`` is K,
+    the number of linear predictors of a row, which are sums of ``terms`` terms. After these come ``known`` columns of
+    the data, which the energy reads as they are. The numbers of ``curves`` (`tunamh.targets.designs.curves`) come after
+    the positions.
     """
 
     width: Any
@@ -37,7 +39,7 @@ class DesignNumbers(NamedTuple):
 
 
 def rows_in_double(X: np.ndarray) -> np.ndarray:
-    """``X`` in double precision and C order; the same array where it is that already."""
+    """Return ``X`` in double precision and C order. If it has this form already, it is not copied."""
     X = X if X.dtype == np.float32 else np.asarray(X, dtype=np.float64)
     columns = X.T
     if not columns.flags.c_contiguous or X.shape[1] <= 1:
@@ -58,14 +60,14 @@ def _fill_lengths(matrix, out):
 
 
 def lengths_of_rows(matrix: np.ndarray) -> np.ndarray:
-    """Per row of a matrix in C order, the root of its sum of squares."""
+    """Return the Euclidean length of each row of a matrix in C order."""
     found = np.empty(len(matrix))
     _fill_lengths(matrix, found)
     return found
 
 
 class DesignParts(NamedTuple):
-    """The compiled side of a design; see the roles `Dots`, `Dot` and `Sizes`."""
+    """The compiled functions of a design: see the roles `Dots`, `Dot` and `Sizes`."""
 
     dots: Part
     dot: Part
@@ -73,51 +75,52 @@ class DesignParts(NamedTuple):
 
 
 class Block(Protocol):
-    """Some rows ``X`` of a design, for sums over them.
+    """Some rows ``X`` of a design, for sums over these rows.
 
-    With one predictor per row ``X`` is a matrix (n, d). With K of them it is one matrix for each: what is a vector (n)
-    below is then (K, n), a matrix (n, m) is (K, n, m), and the weights of a sandwich are (K, K, n).
+    With one predictor per row, ``X`` is a matrix (n, d). With K predictors there is one such matrix for each; then a
+    vector (n) in the methods below has the shape (K, n), a matrix (n, m) the shape (K, n, m), and the weights of
+    `sandwich` the shape (K, K, n).
     """
 
     def dense(self) -> np.ndarray:
-        """``X`` itself."""
+        """Return the matrix ``X``."""
 
     def pack(self, rows: np.ndarray) -> None:
         """Write the features into the first ``numbers.width`` columns of packed rows."""
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
-        """``X theta``, the linear predictors, the offset included where there is one."""
+        """Return ``X theta``, the linear predictors, including the offset if there is one."""
 
     def matvecs(self, points: np.ndarray) -> np.ndarray:
-        """The same at points (k, d), one after the other."""
+        """Return the linear predictors at several points, the rows of ``points`` (k, d)."""
 
     def matmat(self, matrix: np.ndarray) -> np.ndarray:
-        """``X matrix``."""
+        """Return ``X matrix``."""
 
     def abs_matvec(self, vector: np.ndarray) -> np.ndarray:
-        """``|X| |vector|``: what ``X vector`` would be if nothing cancelled."""
+        """Return ``|X| |vector|``: the size of the terms of ``X vector`` before they cancel."""
 
     def rmatvec(self, values: np.ndarray) -> np.ndarray:
-        """``X' values``."""
+        """Return ``X' values``."""
 
     def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
-        """``X' diag(weight) X``, in the coordinates of ``frame`` where there is one."""
+        """Return ``X' diag(weight) X``, in the coordinates of ``frame`` if a frame is passed."""
 
     def column_squares(self, kept: np.ndarray | None = None) -> np.ndarray:
-        """Per column, the sum of squares (over the rows that are kept)."""
+        """Return the sum of squares of each column, over all rows or over the rows ``kept``."""
 
     def row_norms(self) -> np.ndarray:
-        """Per row, ``|x_i|``."""
+        """Return the length ``|x_i|`` of each row."""
 
     def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
-        """Per row, ``|factor' x_i|``; for one predictor."""
+        """Return ``|factor' x_i|`` of each row. It exists for one predictor."""
 
     def row_max(self) -> np.ndarray:
-        """Per row, the largest ``|x_ij|``."""
+        """Return the largest ``|x_ij|`` of each row."""
 
 
 class Layout:
-    """Where the features of a row lie, and how many parameters its predictors have."""
+    """Where the features of a row are in a packed row, and the number of parameters of its predictors."""
 
     dim: int
     numbers: DesignNumbers
@@ -131,33 +134,33 @@ class Layout:
 
 
 class Design(Layout, ABC):
-    """A matrix of features, row by row."""
+    """A matrix of features, one row for each row of the data."""
 
     n_rows: int
 
     @abstractmethod
     def block(self, rows: Any) -> Block:
-        """The rows of a slice or of an array of row numbers."""
+        """Return a block with the rows of a slice or of an array of row numbers."""
 
     @abstractmethod
     def take(self, index: np.ndarray) -> Design:
-        """The design of some of the rows."""
+        """Return the design with some of the rows."""
 
     @abstractmethod
     def on_columns(self, which: np.ndarray) -> Design:
-        """The design of some of the columns, a mask."""
+        """Return the design with some of the columns; ``which`` is a boolean mask."""
 
     @abstractmethod
     def arrays(self, what: str = "X") -> dict[str, np.ndarray]:
-        """What must not change while a target uses it, by name; errors call the matrix ``what``."""
+        """Return the arrays that must not change while a target uses them, by name. Errors call the matrix ``what``."""
 
 
 @dataclass(frozen=True, eq=False)
 class NamedDesign:
-    """A design that is ready, with its parameters' names, in the place of a table.
+    """A design with the names of its parameters; a user's table is replaced by it.
 
-    Of a further predictor also the prior of its coefficients, where its family has none, and what was subtracted from
-    its columns (`tunamh.targets.coordinates.recentred`).
+    For a further predictor it may also contain the prior of its coefficients, if the family has none, and the numbers
+    that were subtracted from its columns (`tunamh.targets.coordinates.recentred`).
     """
 
     design: Design

@@ -57,14 +57,14 @@ def _sizes(theta, rows, i, hyper):
 
 @dataclass(frozen=True, eq=False)
 class CurvedBlock(IndexedBlock):
-    """``numbers`` are those of the rows on all curves, side by side."""
+    """Rows of a design with curves. ``numbers`` are the numbers of each row for all curves, side by side."""
 
     curves: Curves = ()
     numbers: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     @cached_property
     def of_splines(self) -> IndexedBlock:
-        """The same rows in the coordinates of the module."""
+        """Return the same rows with splines as columns, in the coordinates that this file describes."""
         positions, values = four_of_rows(self.curves, self.numbers, self.dim)
         if self.positions.shape[1]:
             own = self.values if self.values.size else np.ones(self.positions.shape)
@@ -114,10 +114,10 @@ class CurvedBlock(IndexedBlock):
         return self.dense()[:, :last]
 
     def unfolded(self, *, plain: bool = True) -> IndexedBlock:
-        """The same rows with the columns of curves behind what is gathered.
+        """Return the same rows with the columns of curves, after the columns that are stored as positions.
 
-        Without ``plain``, only those of curves by levels, and of curves that are multiplied: the columns of others have
-        the mean zero in a formula.
+        Without ``plain``, only curves by levels and curves that a column multiplies are included. In a formula, the
+        columns of other curves have the mean zero.
         """
         positions = [self.positions]
         values = [self.values if self.values.size else np.ones(self.positions.shape)]
@@ -135,12 +135,12 @@ class CurvedBlock(IndexedBlock):
 
 
 def columns_of_curve(curve: Curve, numbers: np.ndarray) -> np.ndarray:
-    """All columns of one curve, (n, each)."""
+    """Return all columns of one curve: an array (n, each)."""
     return _alone(curve, numbers).dense()
 
 
 def products_of_splines(curve: Curve, numbers: np.ndarray) -> np.ndarray:
-    """The sum over the rows of products of all splines of one curve, (splines, splines)."""
+    """Return the sum over the rows of the products of all splines of one curve: an array (splines, splines)."""
     return _alone(curve, numbers).of_splines.sandwich(np.ones(len(numbers)))[curve.size :, curve.size :]
 
 
@@ -150,7 +150,7 @@ def _alone(curve: Curve, numbers: np.ndarray) -> CurvedBlock:
 
 
 class CurvedDesign(IndexedDesign):
-    """An indexed design with curves; ``numbers_on`` are the rows' numbers on these, (N, m)."""
+    """A design with curves. ``numbers_on`` (N, m) are the numbers that the rows store for the curves."""
 
     parts = DesignParts(_dots, _dot, _sizes)
 
@@ -204,7 +204,7 @@ class CurvedDesign(IndexedDesign):
 
 
 def layout_of(columns: int, positions: int, valued: bool, dim: int, curves: Curves = ()) -> Design:
-    """A design of no rows, with so many columns kept whole and so many positions."""
+    """Return a design without rows, with the given numbers of columns and positions."""
     whole = np.empty((0, columns))
     if not positions and not curves:
         return DenseDesign(whole)

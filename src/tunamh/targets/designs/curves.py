@@ -43,10 +43,10 @@ curve_at = CURVE.reader()
 
 
 class Curve(NamedTuple):
-    """One curve of a design, or one for each level of a factor.
+    """One curve of a design, or one curve for each level of a factor.
 
-    ``T`` is (splines, each). The parameters of level ``l`` are ``theta[start + l each : start + (l + 1) each]``.
-    ``multiplied``: a number of the row multiplies the curve.
+    ``T`` is a matrix (splines, each). The parameters of level ``l`` are ``theta[start + l each : start + (l + 1)
+    each]``. If ``multiplied`` is True, a number of the row multiplies the curve.
     """
 
     start: int
@@ -69,7 +69,7 @@ class Curve(NamedTuple):
 
     @property
     def numbers(self) -> int:
-        """What a row holds of it."""
+        """Return how many numbers a row stores for the curve."""
         return 1 + (self.levels > 1) + self.multiplied
 
     @property
@@ -77,7 +77,7 @@ class Curve(NamedTuple):
         return slice(self.start, self.start + self.size)
 
     def on_columns(self, which: np.ndarray, start: int) -> Curve | None:
-        """With the parameters of a mask, which must be the same ones of all levels; else None."""
+        """Return the curve with only the parameters of a mask, or None if the mask differs between levels."""
         of_levels = which[self.parameters].reshape(self.levels, self.each)
         if (of_levels != of_levels[0]).any():
             return None
@@ -88,22 +88,22 @@ Curves = tuple[Curve, ...]
 
 
 def numbers_of(curves: Curves) -> int:
-    """How many numbers of a row all curves take."""
+    """Return how many numbers a row stores for all curves."""
     return sum(one.numbers for one in curves)
 
 
 def moved_by(places: int, curves: Curves) -> Curves:
-    """With their parameters so many places further on."""
+    """Return the curves with their parameters shifted by ``places`` positions."""
     return tuple(one._replace(start=one.start + places) for one in curves)
 
 
 def scaled_by(factor: float, curves: Curves) -> Curves:
-    """With columns that are multiplied by a number."""
+    """Return the curves with columns that are multiplied by ``factor``."""
     return tuple(one._replace(T=one.T * factor) for one in curves)
 
 
 def records(curves: Curves, place: int) -> list[float]:
-    """What compiled code reads of curves whose numbers begin at ``place`` of a packed row."""
+    """Return the numbers that compiled code reads of curves. Their numbers in a packed row begin at ``place``."""
     found: list[float] = []
     for one in curves:
         lines = np.concatenate([one.T, one.T[:_WRAPPED]]).T if one.cyclic else one.T.T
@@ -118,7 +118,7 @@ def records(curves: Curves, place: int) -> list[float]:
 
 
 class Records(NamedTuple):
-    """``count`` curves, whose records in ``table`` begin at ``begin``."""
+    """``count`` curves for compiled code. Their records in ``table`` begin at position ``begin``."""
 
     table: Any
     begin: Any
@@ -126,7 +126,7 @@ class Records(NamedTuple):
 
 
 class Four(NamedTuple):
-    """Of the four splines that are not zero: the level, the number of the first one, and their values."""
+    """The four splines that are not zero for a row: the level, the number of the first spline, and the four values."""
 
     level: Any
     first: Any
@@ -213,7 +213,7 @@ def _add_many_at_both(theta, prop, curve, rows, index, n, out, out_prop):
 
 @helper
 def add_curves_at_both(points, curves, rows, index, n, outs):
-    """`add_curves` at two points, for each its own numbers."""
+    """Do what `add_curves` does at two points; each point has its own output."""
     theta, prop = points
     out, out_prop = outs
     begin = curves.begin
@@ -229,7 +229,7 @@ def add_curves_at_both(points, curves, rows, index, n, outs):
 
 @helper
 def add_curves(theta, curves, rows, index, n, out):
-    """``out[b] += f(t)`` of all ``curves`` (`Records`), for the rows ``index[:n]``."""
+    """Add the values of all ``curves`` to the predictors of the rows ``index[:n]``: ``out[b] += f(t)``."""
     begin = curves.begin
     for _ in range(curves.count):
         curve = curve_at(curves.table, begin)
@@ -242,7 +242,10 @@ def add_curves(theta, curves, rows, index, n, out):
 
 @helper
 def sizes_of_curves(theta, curves, rows, i):
-    """``sum_p |B_p| sum_j |T_pj theta_j|``, by which the rounding of a predictor is measured, and ``|x|^2``."""
+    """Return two sizes of a row's curves for error bounds.
+
+    They are ``sum_p |B_p| sum_j |T_pj theta_j|``, which bounds the rounding error of a predictor, and ``|x|^2``.
+    """
     terms, squares, begin = 0.0, 0.0, curves.begin
     for _ in range(curves.count):
         curve = curve_at(curves.table, begin)
@@ -280,7 +283,10 @@ def _fill_four(table, count, numbers, first, positions, values):
 
 
 def four_of_rows(curves: Curves, numbers: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and values of all curves' splines, four for each curve; ``first`` is the position of the first."""
+    """Return the positions and the values of the splines that are not zero, four for each curve.
+
+    ``first`` is the position of the first spline.
+    """
     shape = len(numbers), 4 * len(curves)
     positions, values = np.empty(shape, np.int32), np.empty(shape)
     _fill_four(np.array(records(curves, 0)), len(curves), numbers, first, positions, values)
@@ -288,7 +294,10 @@ def four_of_rows(curves: Curves, numbers: np.ndarray, first: int) -> tuple[np.nd
 
 
 def with_splines(curves: Curves, matrix: np.ndarray) -> np.ndarray:
-    """Rows of parameters, and below these one row for each spline: ``T`` times the rows of its curve."""
+    """Return the rows of parameters of a matrix, with one row for each spline below them.
+
+    The rows of splines are ``T`` times the rows of their curve.
+    """
     parts = [np.asarray(matrix, dtype=np.float64)]
     for one in curves:
         own = matrix[one.parameters].reshape(one.levels, one.each, -1)
@@ -297,7 +306,10 @@ def with_splines(curves: Curves, matrix: np.ndarray) -> np.ndarray:
 
 
 def without_splines(curves: Curves, matrix: np.ndarray, dim: int) -> np.ndarray:
-    """The transposed map: what rows of splines add to those of their curve's parameters."""
+    """Return the transposed map of `with_splines`.
+
+    The rows of splines are added to the rows of the parameters of their curve.
+    """
     found, first = np.array(matrix[:dim]), dim
     for one in curves:
         own = matrix[first : first + one.splines].reshape(one.levels, len(one.T), -1)

@@ -90,7 +90,7 @@ _SINGLE = DesignParts(_single_dots, _single_dot, _single_sizes)
 
 
 class DenseBlock:
-    """Rows as a matrix in double precision, packed in single precision if they came so."""
+    """Rows as a matrix in double precision. They are packed in single precision if the user passed them so."""
 
     def __init__(self, X: np.ndarray, single: bool = False):
         self.X, self.single = X, single
@@ -99,7 +99,7 @@ class DenseBlock:
         return self.X
 
     def some(self, which: np.ndarray) -> DenseBlock:
-        """Some of the rows."""
+        """Return the block with some of the rows."""
         return DenseBlock(self.X[which], self.single)
 
     def pack(self, rows: np.ndarray) -> None:
@@ -145,7 +145,10 @@ MOST_COLUMNS = 24
 
 
 class NarrowBlock(DenseBlock):
-    """Rows as columns (d, n), read-only, as they came; `DenseBlock` where a matrix is asked for."""
+    """Rows stored by columns (d, n), read-only and as the user passed them.
+
+    ``X`` makes the matrix (n, d) when needed.
+    """
 
     def __init__(self, columns: np.ndarray, single: bool):
         self.columns, self.single = columns, single
@@ -200,9 +203,10 @@ class NarrowBlock(DenseBlock):
 
 
 def as_columns(X: np.ndarray) -> np.ndarray:
-    """The columns of a matrix below each other, read-only; without a copy where they lie so.
+    """Return the columns of a matrix as a read-only array (d, n).
 
-    In single or in double precision: the latter whatever other numbers they are.
+    The result is in single precision if ``X`` is, and otherwise in double precision. If the columns are stored like
+    this already, nothing is copied.
     """
     X = X if X.dtype == np.float32 else np.asarray(X, dtype=np.float64)
     if X.flags.c_contiguous and X.shape[1] > 1:
@@ -217,7 +221,7 @@ def as_columns(X: np.ndarray) -> np.ndarray:
 
 
 class DenseDesign(Design):
-    """A matrix as it was given: float32 stays float32, with sums in double precision."""
+    """A matrix of features as the user passed it: float32 stays float32, and sums are in double precision."""
 
     def __init__(self, X: np.ndarray):
         self.X = X

@@ -64,7 +64,7 @@ def dot_indexed(theta, rows, index, n, at, eta):
 
 @helper
 def sizes_indexed(theta, rows, i, at):
-    """The first number of `Sizes`, and the square of the second."""
+    """Return the first number of `Sizes`, and the square of the second number."""
     x = features_at(rows, i, at.columns, at.positions)
     whole, indices, values = x.whole, x.indices, x.values
     terms, squares = 0.0, 0.0
@@ -139,7 +139,11 @@ def _pairs(positions, values, weight, out):
 
 @dataclass(frozen=True, eq=False)
 class IndexedBlock:
-    """Whole columns, positions and values (none: all 1) of some rows, and the number of parameters."""
+    """Rows of a design in which a row has few numbers of some columns.
+
+    ``whole`` are columns with a number in every row. ``positions`` and ``values`` are the other columns (an empty
+    ``values``: all values are 1). ``dim`` is the number of parameters.
+    """
 
     whole: np.ndarray
     positions: np.ndarray
@@ -150,7 +154,7 @@ class IndexedBlock:
         return self.matmat(np.eye(self.dim))
 
     def some(self, which: np.ndarray) -> IndexedBlock:
-        """Some of the rows."""
+        """Return the block with some of the rows."""
         return IndexedBlock(self.whole[which], self.positions[which], self.values[which], self.dim)
 
     def pack(self, rows: np.ndarray) -> None:
@@ -211,7 +215,7 @@ class IndexedBlock:
 
     @property
     def without_levels(self) -> np.ndarray:
-        """The columns in front of those that are gathered."""
+        """Return the columns that have a number in every row."""
         return self.whole
 
     def row_max(self) -> np.ndarray:
@@ -221,7 +225,11 @@ class IndexedBlock:
 
 
 class IndexedDesign(Design):
-    """Whole columns (N, k), positions (N, F) of the others in ``theta``, and their values (none: all 1)."""
+    """A design in which a row has few numbers of some columns.
+
+    It has columns with a number in every row (N, k), the positions (N, F) of the other columns' parameters in
+    ``theta``, and the values there (none: all values are 1).
+    """
 
     parts = DesignParts(_dots, _dot, _sizes)
 
@@ -272,7 +280,10 @@ class IndexedDesign(Design):
 
 
 def of_sparse(X: Any, what: str) -> IndexedDesign:
-    """Rows padded to the longest: positions, and values unless all of them are 1."""
+    """Make a design from a sparse matrix. Rows are padded to the length of the longest row.
+
+    Values are stored only if some of them are not 1.
+    """
     rows = checked_rows(X, what)
     rows.sum_duplicates()
     rows.eliminate_zeros()
@@ -292,7 +303,10 @@ def of_sparse(X: Any, what: str) -> IndexedDesign:
 
 
 def with_factors(frame: Table, what: str, factors: dict[str, Factor]) -> tuple[IndexedDesign, list[str]]:
-    """Columns of categories as positions, a parameter for each level but the first; and the parameters' names."""
+    """Return a design with columns of categories, and the names of its parameters.
+
+    A factor has a parameter for each level except the first; a row stores its position.
+    """
     whole = [name for name in frame.names if name not in factors]
     n_rows = frame.n_rows
     numbers = np.empty((n_rows, 0))

@@ -27,7 +27,7 @@ _NONE = -1
 
 
 class Term(NamedTuple):
-    """Block number ``block`` times ``theta[start : start + d]`` is part of predictor number ``predictor``."""
+    """A term of predictor ``predictor``: block ``block`` times ``theta[start : start + d]``."""
 
     predictor: int
     block: int
@@ -150,10 +150,10 @@ def _sizes(theta, rows, i, hyper):
 
 
 class MultiPredictorLayout(Layout):
-    """How blocks of columns lie side by side in a packed row, and the terms they make.
+    """How blocks of columns are placed side by side in a packed row, and the terms that are made of them.
 
-    ``blocks`` are the designs' numbers and how many parameters each has; None is a column of ones. ``known`` columns of
-    the data come behind the K predictors, each a term with a block of its own.
+    ``blocks`` contains the numbers of each design and the number of its parameters; None is a column of ones. ``known``
+    columns of the data come after the K predictors; each is a term with its own block.
     """
 
     parts = DesignParts(_dots, _dot, _sizes)
@@ -194,7 +194,7 @@ class MultiPredictorLayout(Layout):
         self.numbers = DesignNumbers(sum(widths), False, 0, 0, False, False, predictors, len(self.terms), known)
 
     def shared(self, dim: int) -> np.ndarray:
-        """Which of ``dim`` parameters no term of the first block of columns has."""
+        """Return a mask of ``dim`` parameters: True if no term of the first block of columns has it."""
         found = np.ones(dim, bool)
         for term in self.terms:
             if term.block == 0:
@@ -203,7 +203,7 @@ class MultiPredictorLayout(Layout):
 
     @property
     def has_further_columns(self) -> bool:
-        """Whether a predictor without the first block of columns has columns of its own."""
+        """Return True if a predictor that does not use the first block of columns has columns of its own."""
         first = {term.predictor for term in self.terms if term.block == 0}
         return any(term.predictor not in first and self.blocks[term.block] is not None for term in self.terms)
 
@@ -220,7 +220,7 @@ def known_block(column: np.ndarray) -> Block:
 
 
 class MultiPredictorBlock(NamedTuple):
-    """Blocks of columns of some rows (None: a column of ones) in a layout."""
+    """Blocks of columns of some rows (None: a column of ones), placed as ``layout`` says."""
 
     blocks: tuple[Block | None, ...]
     layout: MultiPredictorLayout

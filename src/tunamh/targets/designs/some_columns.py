@@ -8,7 +8,7 @@ import numpy as np
 
 
 class SomeColumns:
-    """A block of several predictors of which some parameters stay at zero: what questions about a design ask."""
+    """A block with several predictors in which some parameters are zero, for questions about the others."""
 
     def __init__(self, block: Any, which: np.ndarray):
         self.block, self.which = block, which
@@ -32,7 +32,7 @@ class SomeColumns:
 
 
 class SomeDirections(SomeColumns):
-    """The same along directions, the columns of a matrix, in the place of single parameters."""
+    """A block with several predictors whose parameters are given along directions, the columns of a matrix."""
 
     def __init__(self, directions: np.ndarray, block: Any, which: np.ndarray):
         super().__init__(block, which)

@@ -19,10 +19,10 @@ from .with_offset import BlockWithOffset
 
 
 class SplitDesign(Design):
-    """Pieces of the rows of another design.
+    """A design for pieces of the rows of another design; rows of times are split into pieces.
 
-    Piece ``k`` belongs to row ``row[k]``. Its predictor is that of the row plus ``offset[k]`` plus the parameter at
-    position ``places[hazard[k]]``, behind those of the row.
+    Piece ``k`` belongs to row ``row[k]``. Its predictor is the predictor of this row, plus ``offset[k]``, plus the
+    parameter at position ``places[hazard[k]]``, which comes after the parameters of the row.
     """
 
     factors = None

@@ -11,7 +11,7 @@ from .base import Block, Design
 
 
 class BlockWithOffset:
-    """A block of another design whose predictors have an offset; its columns are the same."""
+    """A block of another design whose predictors have an offset. The columns do not change."""
 
     def __init__(self, block: Block, offset: np.ndarray, width: int):
         self.block, self.offset, self.width = block, offset, width
@@ -23,7 +23,7 @@ class BlockWithOffset:
         return self.block.matvecs(points) + self.offset
 
     def some(self, which: np.ndarray) -> BlockWithOffset:
-        """Some of the rows."""
+        """Return the block with some of the rows."""
         block: Any = self.block
         return BlockWithOffset(block.some(which), self.offset[which], self.width)
 
@@ -60,7 +60,7 @@ class BlockWithOffset:
 
 
 class DesignWithOffset(Design):
-    """A design with an offset, which lies behind its features."""
+    """A design with an offset. In a packed row the offset comes after the features."""
 
     def __init__(self, design: Design, offset: np.ndarray):
         self.design, self.offset = design, offset

@@ -19,7 +19,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class AuditedRemainders:
-    """`Remainders`, of which every row is held against its bound. The draws depend on the block's place alone."""
+    """A function that fills bounds as `Remainders` and checks every row against its bound.
+
+    The draws of the check depend only on the position of the block.
+    """
 
     fill: Remainders
 
@@ -34,10 +37,10 @@ class AuditedRemainders:
 def refuse_wrong_bounds(
     terms: Any, at: Any, z: np.ndarray, block: Rows, weights: np.ndarray, columns: Any, energies: np.ndarray
 ) -> None:
-    """Raise unless every remainder of order 2 keeps to its bound between the centre and a point.
+    """Raise an error if a remainder of order 2 exceeds its bound between the centre and a point.
 
-    ``z`` is a draw from a standard normal law, cut to the first radius; ``columns`` are those of packed rows, and
-    ``energies`` the rows' energies at the centre, where remainders are zero.
+    ``z`` is a draw from a standard normal law, shortened to the first radius. ``columns`` are the columns of packed
+    rows, and ``energies`` are the energies at the centre, where remainders are zero.
     """
     size = float(np.linalg.norm(z))
     z = z * min(1.0, at.ladder.radii[0] / max(size, 1e-300))

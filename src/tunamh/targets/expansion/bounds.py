@@ -17,7 +17,11 @@ from ..parts import euclidean
 
 @helper
 def on_ladder(distance, pp, ww, pw, trust):
-    """Local bounds hold within a radius: beyond, the distance makes up for them (spec 5m). Symmetric in u and v."""
+    """Return the distance multiplied by a factor that is needed outside the innermost radius (spec 5m).
+
+    Local bounds hold within a radius; beyond it the larger factor makes the bound valid. The function is symmetric in
+    the two points.
+    """
     farthest = 0.25 * (pp + ww) + 0.5 * abs(pw)  # the larger of |u|^2 and |v|^2
     if distance == 0.0:
         return 0.0
@@ -29,7 +33,7 @@ def on_ladder(distance, pp, ww, pw, trust):
 
 @helper
 def first_order(pp, ww, pw):
-    """The sharp M1 of spec 5a for energies of a linear predictor; ``u.v >= 0`` is ``|w| >= |p|``."""
+    """Return the sharp distance M1 of spec 5a for energies of a linear predictor. ``u.v >= 0`` means ``|w| >= |p|``."""
     if ww >= pp:
         return (abs(pw) + np.sqrt(pp * ww)) / 4.0
     return (0.5 * (pp + ww) + np.sqrt(pw * pw + 0.25 * (ww - pp) ** 2)) / 4.0
@@ -37,7 +41,11 @@ def first_order(pp, ww, pw):
 
 @helper
 def second_order(pp, ww, pw):
-    """M2 of spec 5a, ``|p| (3 |w|^2 D2 + |p|^2) / 24`` with ``D2`` the largest ``|x.p^| (x.w^)^2`` of a unit ``x``."""
+    """Return the distance M2 of spec 5a, ``|p| (3 |w|^2 D2 + |p|^2) / 24``.
+
+    ``D2`` is the largest ``|x.p^| (x.w^)^2`` of a unit vector ``x``; ``p^`` and ``w^`` are ``p`` and ``w`` divided by
+    their lengths.
+    """
     if pp == 0.0:
         return 0.0
     cosine = min(1.0, abs(pw) / np.sqrt(pp * ww)) if ww > 0.0 else 0.0
@@ -48,20 +56,23 @@ def second_order(pp, ww, pw):
 
 @helper
 def first_order_general(pp, ww, pw):
-    """For any energy whose Hessian has a bounded norm: ``min(|p| (|u| + |v|), |u|^2 + |v|^2) / 2``."""
+    """Return ``min(|p| (|u| + |v|), |u|^2 + |v|^2) / 2``, the distance for Hessians with a bounded norm."""
     uu, vv = max(0.25 * (pp + ww - 2.0 * pw), 0.0), max(0.25 * (pp + ww + 2.0 * pw), 0.0)
     return 0.5 * min(np.sqrt(pp) * (np.sqrt(uu) + np.sqrt(vv)), uu + vv)
 
 
 @helper
 def second_order_general(pp, ww, pw):
-    """For any energy with a Lipschitz Hessian: ``|p| (|u|^2 + u.v + |v|^2) / 6 = |p| (3 |w|^2 + |p|^2) / 24``."""
+    """Return the distance for any energy with a Lipschitz Hessian.
+
+    It is ``|p| (|u|^2 + u.v + |v|^2) / 6 = |p| (3 |w|^2 + |p|^2) / 24``.
+    """
     return np.sqrt(pp) * (3.0 * ww + pp) / 24.0
 
 
 @helper(fastmath=REASSOCIATE)
 def products(here, there, centre, root):
-    """``|p|^2, |w|^2, p.w`` after multiplication by ``root``."""
+    """Return ``|p|^2``, ``|w|^2`` and ``p.w`` after ``p`` and ``w`` are multiplied by ``root``."""
     d = centre.size
     pp, ww, pw = 0.0, 0.0, 0.0
     for j in range(d):
@@ -170,9 +181,10 @@ def _original(theta, prop, hyper):
 
 
 class Bounds(NamedTuple):
-    """A distance as a function of parameters and, where there is one, of whitened states; and where it is trusted.
+    """The distance of remainders: as a function of parameters, and of whitened states if there is one.
 
-    ``needs_white_root``: in whitened states the distance is right only if the parameters' own is whitened, too.
+    ``trust`` says within which radii it is valid. If ``needs_white_root`` is True, the distance for whitened states is
+    right only if the parameters' distance is whitened, too.
     """
 
     distance: Part
@@ -182,17 +194,20 @@ class Bounds(NamedTuple):
 
 
 def bounds_of_regression(order: int, trust: Trust) -> Bounds:
-    """For energies of a linear predictor."""
+    """Return the distances ``M`` of remainders for energies of one linear predictor."""
     return Bounds(*((_first, _white_first), (_second, _white_second))[order - 1], trust, needs_white_root=True)
 
 
 def bounds_of_multi_predictor(trust: Trust) -> Bounds:
-    """For energies of several linear predictors, expanded to the second order (spec 5n)."""
+    """Return the distances ``M`` of remainders for several linear predictors, expanded to order 2 (spec 5n)."""
     return Bounds(_second_multi_predictor, _white_second_multi_predictor, trust, needs_white_root=True)
 
 
 def bounds_in_general(order: int) -> Bounds:
-    """For any energy; distances are Euclidean, whatever the chain's coordinates."""
+    """Return the distances for any energy.
+
+    They are Euclidean in the parameters, whatever the coordinates of the chain.
+    """
     return Bounds(*((_first_general, _white_first_general), (_second_general, _white_second_general))[order - 1])
 
 

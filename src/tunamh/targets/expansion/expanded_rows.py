@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def expanded(
     target: GLM, order: int, centre: np.ndarray, at_centre: Expansion, *, whiten: bool, original_bounds: bool
 ) -> TaylorTarget:
-    """The target with its Taylor part in the offset (spec 5a, 5d)."""
+    """Return the target with its Taylor polynomial in the offset, the part that reads no rows (spec 5a, 5d)."""
     if at_centre.bounds is not None and order == 2 and whiten and not original_bounds:
         return _bounded_ahead(target, centre, at_centre)
     announce("expanding every row about the centre")
@@ -75,7 +75,10 @@ def _bounded_ahead(target: GLM, centre: np.ndarray, at_centre: Expansion) -> Tay
 
 
 def firefly(target: GLM, centre: np.ndarray | None) -> TaylorTarget:
-    """The target around lower bounds of its likelihood, tight at ``centre``; their sum is a quadratic in theta."""
+    """Return the target expanded around lower bounds of its likelihood, for FlyMC.
+
+    The bounds are equal to the likelihood at ``centre``. The sum of their logarithms is quadratic in theta.
+    """
     lower_bound = target.family.lower_bound
     if lower_bound is None:
         raise NotApplicable(f"FlyMC needs a lower bound of the likelihood; {target.family!r} offers none")

@@ -45,7 +45,7 @@ many as when it was chosen."""
 def foreseen_rows(
     expanded: TaylorTarget, samples: Samples, factor: np.ndarray, numbers: DesignNumbers
 ) -> tuple[float, float]:
-    """Rows per step with this centre, and with a fresh one."""
+    """Return the rows that a step will read with this centre, and with a new centre."""
     white = expanded.whitened()
     hyper, distance = white._hyper, white.parts.distance
     n_rows = expanded.n_rows
@@ -55,9 +55,9 @@ def foreseen_rows(
 
 
 def rows_about(shift: np.ndarray, total: float, n_rows: int, trust: Trust) -> float:
-    """Rows per step with a fresh centre that lies ``shift`` from the Gaussian's mean, in its white coordinates.
+    """Return the rows that a step will read with a new centre, ``shift`` away from the mean of the Gaussian.
 
-    ``total`` is ``C_fresh``, and ``trust`` the ladder of radii about the centre.
+    ``shift`` is in whitened coordinates. ``total`` is ``C_fresh``, and ``trust`` has the radii about the centre.
     """
     found = []
     for a, b in _pairs(len(shift)):
@@ -73,7 +73,7 @@ def _pairs(dim: int) -> np.ndarray:
 
 
 def fresh_total(expanded: TaylorTarget, samples: Samples, factor: np.ndarray, numbers: DesignNumbers) -> float:
-    """An estimate of ``C_fresh``."""
+    """Return an estimate of ``C_fresh``, the sum of the bounds with a new centre."""
     some = [(total, rows[:ROWS_OF_A_PIECE]) for total, rows in samples if len(rows)]
     if not some:
         return 0.0
@@ -85,7 +85,7 @@ def fresh_total(expanded: TaylorTarget, samples: Samples, factor: np.ndarray, nu
 
 
 def why_move(now: float, fresh: float, rows: int, born: int) -> str | None:
-    """Why the centre is to move, in words; None where it stays."""
+    """Return in words why the centre must move, or None if it stays."""
     if rows > TIMES * born:
         return f"there are {rows:,} rows, and {born:,} when the centre was chosen"
     if max(now, CHEAP) > TIMES * max(fresh, CHEAP):
@@ -100,13 +100,13 @@ its part: a third to spare."""
 
 
 def why_move_in_files(now: float, fresh: float, rows: int, born: int, kept: int) -> str | None:
-    """As `why_move`, where a move reads every file: then a row is read fewer than three times on average.
+    """Return what `why_move` returns, for a move that must read every file.
 
-    Moves at ``n_1, n_2, ...`` rows with ``n_k >= 2 n_(k-1)`` read at most ``n + n/2 + n/4 + ... = 2 n`` rows, and every
-    row was read once when it came. Meanwhile a step reads more rows than with a fresh centre. They are rows that are
-    ``kept``, and cost next to nothing; but where a run would need more of them than there are, it would read files,
-    too: then the centre moves at once. So a coefficient that drifts fast costs more readings, fewer of them where a
-    centre is put ahead of the drift (`tunamh.living.drift`).
+    The rule reads each row fewer than three times on average. Moves at ``n_1, n_2, ...`` rows with ``n_k >= 2 n_(k-1)``
+    read at most ``n + n/2 + n/4 + ... = 2 n`` rows, and every row was read once when it came. Between two moves a step
+    reads more rows than with a new centre. These rows are ``kept`` and cost almost nothing. But if a run needs more
+    rows than are kept, it must read files; then the centre moves at once. So a coefficient that drifts fast costs more
+    passes, but fewer if the centre is placed ahead of the drift (`tunamh.living.drift`).
     """
     if now <= max(CHEAP, TIMES * fresh):
         return None
@@ -117,7 +117,7 @@ def why_move_in_files(now: float, fresh: float, rows: int, born: int, kept: int)
 
 
 def features_of(rows: np.ndarray, numbers: DesignNumbers, dim: int) -> Any:
-    """The block of a design that packed rows were made from."""
+    """Return the block of a design from which packed rows were made."""
     if numbers.single:
         single = np.ascontiguousarray(rows[:, : numbers.width - int(numbers.shifted)]).view(np.float32)
         return DenseBlock(single[:, : numbers.columns].astype(np.float64))

@@ -52,7 +52,7 @@ class RowsAt(NamedTuple):
 
 @dataclass(frozen=True)
 class Filled:
-    """By which the bounds and the centre's columns of packed rows are filled: a function that may travel."""
+    """A function that fills the bounds and the centre's columns of packed rows. It can be sent to other processes."""
 
     terms: Any
     at: RowsAt
@@ -68,7 +68,7 @@ class Filled:
 
 
 class KeptSums(NamedTuple):
-    """Sums over rows at a centre: the data's expansion, what bounds need, and the rows' number and weight."""
+    """Sums over rows at a centre: the expansion of the data, sums for bounds, number of rows, weight."""
 
     at_centre: Expansion
     of_rows: RowSums
@@ -87,7 +87,10 @@ class KeptSums(NamedTuple):
         )
 
     def without(self, other: KeptSums) -> KeptSums:
-        """Sums of the rows that are left; maxima over more rows than there are hold for these."""
+        """Return the sums of the remaining rows.
+
+        Maxima do not change, because a maximum over more rows is still an upper bound.
+        """
         here, there = self.at_centre, other.at_centre
         left = here._replace(
             energy=here.energy - there.energy,
@@ -99,9 +102,9 @@ class KeptSums(NamedTuple):
 
 
 class KeptExpansion(NamedTuple):
-    """What a target knows of itself before any row is read: an expansion, where it is, and how these came about.
+    """What a target knows before it reads any row: an expansion, where it is, and a text on how it was made.
 
-    ``mode`` is the centre, which may be some posterior standard deviations ``away`` from the mode.
+    ``mode`` contains the centre, which may be ``away`` posterior standard deviations from the mode.
     """
 
     expanded: TaylorTarget
@@ -111,7 +114,10 @@ class KeptExpansion(NamedTuple):
 
 
 def in_metric_of(base: GLM, at: RowsAt, at_centre: Expansion, of_rows: RowSums) -> tuple[Metric, Trust, Shape]:
-    """The metric of the posterior of today, where bounds taken in that of ``at`` hold in it, and its shape."""
+    """Return the metric of today's posterior, the radii within which the kept bounds hold in it, and its shape.
+
+    The kept bounds were computed in the metric of ``at``.
+    """
     prior = base._prior.expansion(at.centre, at_centre.width)
     today = at_centre.plus(prior).metric()
     between = at.inverse @ today.factor
@@ -123,7 +129,7 @@ def in_metric_of(base: GLM, at: RowsAt, at_centre: Expansion, of_rows: RowSums) 
 
 
 def kept_target(base: GLM, at: RowsAt, sums: KeptSums, rows: Any) -> TaylorTarget:
-    """The expansion of ``base`` about a centre that may be an old one, in the metric of the posterior of today."""
+    """Return the expansion of ``base`` about a centre that may be old, in the metric of today's posterior."""
     at_centre = sums.at_centre
     today, trust, shape = in_metric_of(base, at, at_centre, sums.of_rows)
     expanded = TaylorTarget(
@@ -144,7 +150,7 @@ def kept_target(base: GLM, at: RowsAt, sums: KeptSums, rows: Any) -> TaylorTarge
 
 
 def kept_expansion(base: GLM, expanded: TaylorTarget, weight: float, told: str) -> KeptExpansion:
-    """With the centre in the place of the mode: the sums are exact there, and nowhere else."""
+    """Return the expansion with its centre in place of a mode, because the kept sums are exact only at the centre."""
     at_centre = expanded.at_centre
     away = float(np.linalg.norm(expanded.metric.factor.T @ expanded.centre_gradient))
     posterior = at_centre.plus(expanded.prior_at_centre)

@@ -20,9 +20,10 @@ from .one_predictor import RowSums, Whitening
 
 
 class MultiPredictor:
-    """Energies ``w f(X_i theta, y)`` of a family of K predictors; arrays of predictors have the shape (K, n).
+    """Sums and bounds for a family of K predictors with energies ``w f(X_i theta, y)``.
 
-    Columns of the data that a family is given stand behind the predictors: ``X.matvec`` has them, its derivatives not.
+    Arrays of predictors have the shape (K, n). If the family also reads columns of the data, the result of ``X.matvec``
+    has these columns after the K predictors; derivatives are only with respect to the predictors.
     """
 
     plain_parts = differences, energies, scales
@@ -54,7 +55,7 @@ class MultiPredictor:
         return energy, X.rmatvec(weight * gradient), X.sandwich(weight * hessian, frame)
 
     def first_bounds(self, X: Block, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """None: such energies are sampled with a control variate, or on all rows."""
+        """Return infinite bounds: these energies are sampled with a control variate, or on all rows."""
         return np.full(len(y), np.inf)
 
     @property
@@ -71,11 +72,11 @@ class MultiPredictor:
         return bounds_of_regression(order, trust) if self.family.separable else bounds_of_multi_predictor(trust)
 
     def columns(self, rows: np.ndarray, width: int) -> Any:
-        """Those of packed rows by name; features take ``width`` of them."""
+        """Return the columns of packed rows by name. The features use ``width`` columns."""
         return columns_by_name(MULTI_PREDICTOR_ROW, rows, width=width, K=self.family.predictors)
 
     def at_centre(self, columns: Any, centre: np.ndarray, X: Block, y: np.ndarray) -> None:
-        """Fill the centre's columns of packed rows."""
+        """Fill the columns of packed rows that describe the centre."""
         eta = X.matvec(centre)
         gradient, hessian = self.family.derivatives_to(2, eta, y)
         columns.eta[:], columns.gradient[:] = eta[: len(gradient)].T, gradient.T
@@ -84,7 +85,7 @@ class MultiPredictor:
     def remainders(
         self, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
     ) -> RowSums:
-        """Fill ``c_i``, the bound of spec 5n times the weight, and the centre's columns of packed rows."""
+        """Fill the bounds ``c_i`` of spec 5n, times the weights, and the columns that describe the centre."""
         if at.order != 2 or at.original:
             raise NotApplicable(f"{self.family!r} has {self.family.predictors} predictors: only Taylor(order=2) works")
         eta = X.matvec(at.centre)

@@ -25,7 +25,7 @@ from .one_predictor import Remainders, RowSums, Seen
 
 
 class BoundsAhead(NamedTuple):
-    """Bounds that a pass of the search for a mode found: in which metric, and what is known of the rows."""
+    """Bounds that a pass of the search for a mode has found, with their metric and what is known of the rows."""
 
     fill: Remainders
     inverse: np.ndarray
@@ -37,9 +37,10 @@ class BoundsAhead(NamedTuple):
 def expanded_block(
     fill: Remainders, rows: np.ndarray, block: Rows, frame: Frame | None, z: np.ndarray | None
 ) -> tuple[tuple[float, np.ndarray, np.ndarray], RowSums]:
-    """Energy, gradient and Hessian of a block, and what is said of its bounds, which are written to packed ``rows``.
+    """Return energy, gradient and Hessian of a block, and sums about its bounds.
 
-    Every row is held against its bound between the centre and the point of ``z``, if given.
+    The bounds are written to packed ``rows``. If ``z`` is passed, every row is checked against its bound between the
+    centre and the point of ``z``.
     """
     of, seen, weight = fill.terms, _seen(fill, block), weight_of(block, fill.temper)
     return of.expansion_of(seen, block.X, block.y, weight, frame), _bounded(fill, rows, block, seen, z)
@@ -61,7 +62,7 @@ def _bounded(fill: Remainders, rows: np.ndarray, block: Rows, seen: Seen, z: np.
 
 @dataclass(frozen=True)
 class ExpandedWeighing:
-    """Of a block its start, its expansion, what is said of its bounds (None: there are none), sums of c and c^2."""
+    """A function of a block: its expansion, sums about its bounds (None: it has none), sums of c and c^2."""
 
     fill: Remainders
     packing: Packing
@@ -86,7 +87,10 @@ class ExpandedWeighing:
 
 
 def added_up_with_bounds(found: Iterator[Any], frame: Frame | None) -> tuple[Expansion, RowSums | None, BlockWeights]:
-    """The results of `ExpandedWeighing` of all blocks, added up in their order; nothing is said if a block has none."""
+    """Add up the results of `ExpandedWeighing` of all blocks in their order.
+
+    If one block has no bounds, the result has none.
+    """
     starts: list[int] = []
     sums: list[float] = []
     squares, known = 0.0, True

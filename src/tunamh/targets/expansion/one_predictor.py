@@ -23,7 +23,10 @@ _OUTSIDE = 1e-6
 
 
 def trust_radius_of(dim: int) -> float:
-    """The radius that a standard normal vector exceeds with probability 1e-6 (1.35 sqrt(d) in spec 5d, for large d)."""
+    """Return the radius that a standard normal vector exceeds with probability 1e-6.
+
+    For large d this is the 1.35 sqrt(d) of spec 5d.
+    """
     from scipy.special import chdtri
 
     return float(np.sqrt(chdtri(dim, _OUTSIDE)))
@@ -63,11 +66,12 @@ def _fill_shape(weight, size, second, third, leverage, longest, thirds):
 
 
 class Ladder(NamedTuple):
-    """Radii about the centre at which bounds are taken, each twice the one before (spec 5m); one infinite: no ladder.
+    """Radii about the centre within which bounds are computed, each twice the one before (spec 5m).
 
-    With ``L_i(r)`` the constant of row ``i`` within the radius ``r``, its bound is made of ``L_i = max(L_i(r_0),
-    L_i(2 r_0) / 10)``, and the factor of a radius is ``max(1, max_i L_i(r_k) / L_i)``. A tenth of the second rung costs
-    little and keeps proposals that land there cheap.
+    If the radii are infinite, the bounds hold everywhere. With ``L_i(r)`` the constant of row ``i`` within the
+    radius ``r``, the bound of the row uses ``L_i = max(L_i(r_0), L_i(2 r_0) / 10)``. The factor of a radius is ``max(1,
+    max_i L_i(r_k) / L_i)``. The tenth of the second constant costs little, and proposals beyond the first radius stay
+    cheap.
     """
 
     radii: np.ndarray
@@ -78,11 +82,11 @@ class Ladder(NamedTuple):
         everywhere: np.ndarray | None,
         rough: Callable[[float], np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """``L_i`` of a block's rows, and the factors they need.
+        """Return the constants ``L_i`` of the rows of a block, and the factors of the radii.
 
-        ``at(radius)`` gives the constants within a radius, ``everywhere`` those for all radii, None where there are
-        none. Where these are finite in every row they serve from the third rung on. ``rough``, if given, takes the
-        place of ``at`` beyond the first rung, and the largest radius that of the third.
+        ``at(radius)`` returns the constants within a radius. ``everywhere`` are the constants for all radii, or None;
+        if they are finite in every row, they are used from the third radius on. ``rough``, if passed, is used in place
+        of ``at`` beyond the first radius, and its value at the largest radius in place of that at the third.
         """
         known = everywhere is not None and bool(np.isfinite(everywhere).all())
         if not np.isfinite(self.radii[0]) and everywhere is not None:
@@ -118,15 +122,15 @@ class Ladder(NamedTuple):
 
 
 def ladder_of(dim: int, *, local: bool) -> Ladder:
-    """For so many parameters; without local bounds one rung reaches everywhere."""
+    """Return the radii for ``dim`` parameters. Without local bounds they are infinite."""
     first = trust_radius_of(dim) if local else np.inf
     return Ladder(first * 2.0 ** np.arange(RUNGS))
 
 
 class Whitening(NamedTuple):
-    """Where rows are expanded, to which order, and how: ``factor`` is the ``L`` by which distances are measured.
+    """Where rows are expanded and to which order; ``factor`` is the matrix ``L`` with which distances are measured.
 
-    ``ladder`` has the radii at which bounds are taken; ``original`` asks for SMH's own bounds.
+    ``ladder`` has the radii within which bounds are computed. If ``original`` is True, the bounds of SMH are used.
     """
 
     order: int
@@ -155,9 +159,9 @@ class RowSums(NamedTuple):
 
 @dataclass(frozen=True)
 class Remainders:
-    """Fills the bounds and the centre's columns of a block's packed rows, by what ``terms`` say of them.
+    """A function that fills the bounds and the centre's columns of the packed rows of a block.
 
-    A function that may travel; features take ``width`` columns.
+    ``terms`` computes them. The features use ``width`` columns. The function can be sent to other processes.
     """
 
     terms: Any
@@ -170,14 +174,14 @@ class Remainders:
         return self.terms.remainders(columns, self.at, block.X, block.y, weight, block.start)
 
     def with_bounds(self, rows: np.ndarray, block: Rows, c: np.ndarray) -> None:
-        """The same where the bounds are known."""
+        """Fill the centre's columns of packed rows, and write bounds that are already known."""
         columns = self.terms.columns(rows, self.width)
         self.terms.at_centre(columns, self.at.centre, block.X, block.y)
         columns.bound[:] = c
 
 
 class Seen(NamedTuple):
-    """Of rows at a point: predictors, the derivatives of the energies by them, and the energies."""
+    """Rows at one point: their predictors, the derivatives of their energies in the predictors, and the energies."""
 
     eta: np.ndarray
     derivatives: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -185,7 +189,7 @@ class Seen(NamedTuple):
 
 
 class OnePredictor:
-    """Energies ``w f(x.theta, y)`` of a family of one predictor."""
+    """Sums and bounds for a family of one predictor with energies ``w f(x.theta, y)``."""
 
     plain_parts = differences, energies, scales
     taylor_parts = taylor_differences, taylor_energies, taylor_scales
@@ -204,7 +208,7 @@ class OnePredictor:
         return np.array([weight @ self.energies(eta, y) for eta in X.matvecs(points)])
 
     def slope(self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
-        """Energy and gradient."""
+        """Return the energy and the gradient of a block."""
         eta = X.matvec(theta)
         slopes = weight * self.family.derivatives(eta, y)[0]
         return float(weight @ self.energies(eta, y)), X.rmatvec(slopes)
@@ -212,38 +216,44 @@ class OnePredictor:
     def expansion(
         self, X: Block, theta: np.ndarray, y: np.ndarray, weight: np.ndarray, frame: Frame | None
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Energy, gradient and Hessian, the latter in the coordinates of ``frame``."""
+        """Return energy, gradient and Hessian of a block. The Hessian is in the coordinates of ``frame``."""
         return self.expansion_of(self.seen(X, theta, y), X, y, weight, frame)
 
     def seen(self, X: Block, theta: np.ndarray, y: np.ndarray) -> Seen:
-        """What the rows are at a point, for all that is asked of them there."""
+        """Return predictors, derivatives and energies of the rows at a point."""
         eta = X.matvec(theta)
         return Seen(eta, self.family.derivatives(eta, y), self.energies(eta, y))
 
     def expansion_of(
         self, seen: Seen, X: Block, y: np.ndarray, weight: np.ndarray, frame: Frame | None
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """`expansion` of rows that were seen at the point."""
+        """Return `expansion` from predictors, derivatives and energies that were computed already."""
         first, second, _ = seen.derivatives
         return float(weight @ seen.energies), X.rmatvec(weight * first), X.sandwich(weight * second, frame)
 
     def first_bounds(self, X: Block, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """``c_i = weight_i sup|f'| |x_i|``; what does not move has bound zero, however steep the family."""
+        """Return the bounds ``c_i = weight_i sup|f'| |x_i|``.
+
+        A row with zero weight or ``x_i = 0`` has the bound zero.
+        """
         size = weight * X.row_norms()
         return np.multiply(self.family.suprema(y).first, size, out=np.zeros(len(y)), where=size > 0)
 
     @property
     def known_order(self) -> int | None:
-        """The `highest_order` of any rows; None where the responses must be asked."""
+        """Return `highest_order` if it does not depend on the responses, otherwise None."""
         return 2 if self.family.second_order_constants is not None else None
 
     def highest_order(self, y: np.ndarray) -> int:
-        """The highest order of expansion whose remainder is bounded in every row, near the centre; 0 where none is."""
+        """Return the highest order of an expansion whose remainder is bounded in every row near the centre.
+
+        The result is 0 if there is no such order.
+        """
         finite = [bool(np.isfinite(values).all()) for values in self.family.suprema(y)]
         return 2 if finite[2] else 1 if finite[1] else 0
 
     def local(self) -> bool:
-        """Whether bounds near the centre are smaller than bounds everywhere."""
+        """Return True if bounds near the centre are smaller than bounds that hold everywhere."""
         return self.family.suprema_near is not None or self.family.second_order_constants is not None
 
     def _constants(self, y: np.ndarray, eta: np.ndarray, size: np.ndarray, order: int, radius: float) -> np.ndarray:
@@ -256,11 +266,11 @@ class OnePredictor:
         return bounds_of_regression(order, trust)
 
     def columns(self, rows: np.ndarray, width: int) -> Any:
-        """Those of packed rows by name; features take ``width`` of them."""
+        """Return the columns of packed rows by name. The features use ``width`` columns."""
         return columns_by_name(TAYLOR_ROW, rows, width=width)
 
     def at_centre(self, columns: Any, centre: np.ndarray, X: Block, y: np.ndarray) -> None:
-        """Fill the centre's columns of packed rows."""
+        """Fill the columns of packed rows that describe the centre."""
         eta = X.matvec(centre)
         columns.slope[:], columns.curvature[:], _ = self.family.derivatives(eta, y)
         columns.eta[:] = eta
@@ -268,14 +278,17 @@ class OnePredictor:
     def remainders(
         self, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
     ) -> RowSums:
-        """Fill ``c_i = weight_i L |A^-1/2 x_i|^{order+1}`` and the centre's columns of packed rows (spec 5a, 5d)."""
+        """Fill the bounds of the rows and the centre's columns of packed rows (spec 5a, 5d).
+
+        The bounds are ``c_i = weight_i L |A^-1/2 x_i|^{order+1}``.
+        """
         eta = X.matvec(at.centre)
         return self.remainders_of(Seen(eta, self.family.derivatives(eta, y), eta), columns, at, X, y, weight, start)
 
     def remainders_of(
         self, seen: Seen, columns: Any, at: Whitening, X: Block, y: np.ndarray, weight: np.ndarray, start: int
     ) -> RowSums:
-        """`remainders` of rows that were seen at the centre."""
+        """Do what `remainders` does, from predictors and derivatives at the centre that were computed already."""
         order, eta = at.order, seen.eta
         size = X.row_max() if at.original else X.whitened_norms(at.factor)
         costly = order == 2 and self.family.rough_bounds is not None
@@ -307,5 +320,5 @@ def _radii(radius: float, size: np.ndarray) -> np.ndarray:
 
 
 def expansion_of_rows(terms: Any, theta: np.ndarray, frame: Frame | None, temper: float, rows: Rows) -> tuple:
-    """Energy, gradient and Hessian of a block of rows at ``theta``, by what ``terms`` say of them."""
+    """Return energy, gradient and Hessian of a block of rows at ``theta``, as ``terms`` computes them."""
     return terms.expansion(rows.X, theta, rows.y, weight_of(rows, temper), frame)

@@ -34,7 +34,7 @@ def polynomial_fall(theta, prop, hyper):
 
 @helper(fastmath=REASSOCIATE)
 def polynomial_fall_of(theta, prop, hyper, d):
-    """Minus the rise of the Taylor polynomial of ``d`` parameters, ``-p.(g + H w / 2)``."""
+    """Return minus the rise of the Taylor polynomial of ``d`` parameters, ``-p.(g + H w / 2)``."""
     at = expanded_of(hyper, d)
     second = at.order > 1.0
     total = 0.0
@@ -54,16 +54,16 @@ def polynomial_offset(theta, prop, hyper):
 
 @part(Differences)
 def no_differences(theta, prop, index, start, n, data, rise, bound):
-    """For targets that only serve tests which ask for energies."""
+    """Write NaN. This function is for targets that are used only with tests that read energies."""
     for b in range(n):
         rise[b], bound[b] = np.nan, np.nan
 
 
 class Shape(NamedTuple):
-    """How far a posterior may be from its Laplace law, as the pass over the rows has seen it, in whitened coordinates.
+    """Estimates of how far a posterior is from its Laplace law, in whitened coordinates.
 
-    ``skew`` estimates how far the mean lies from the mode; ``leverage`` is the largest share of one row in what is
-    known of any direction, ``longest`` the largest ``|L'x_i|``.
+    The pass over the rows computes them. ``skew`` estimates the distance of the mean from the mode. ``leverage`` is the
+    largest share that one row has in the information about a direction. ``longest`` is the largest ``|L'x_i|``.
     """
 
     skew: np.ndarray
@@ -72,11 +72,11 @@ class Shape(NamedTuple):
 
 
 def mean_of_skewed(thirds: np.ndarray) -> np.ndarray:
-    """How far the mean of a posterior lies from its mode, in whitened coordinates: ``-thirds / 2`` to first order.
+    """Return an estimate of the mean of a posterior minus its mode, in whitened coordinates: ``-thirds / 2``.
 
-    ``thirds_j = sum_k d^3 U / dz_j dz_k^2``, for a regression ``sum_i w_i f'''(eta_i) |L'x_i|^2 L'x_i``: the cubic term
-    pulls a standard normal ``z`` by half its mean square (Tierney and Kadane 1986). Cut to half the distance of a draw,
-    beyond which the first order says little.
+    ``thirds_j = sum_k d^3 U / dz_j dz_k^2``, for a regression ``sum_i w_i f'''(eta_i) |L'x_i|^2 L'x_i``. To first
+    order, the cubic term shifts the mean of a standard normal ``z`` by this amount (Tierney and Kadane 1986). The
+    result is at most half as long as a typical draw, because for larger shifts the first order is a poor approximation.
     """
     shift, most = -0.5 * thirds, 0.5 * np.sqrt(thirds.size)
     return shift * min(1.0, most / max(float(np.linalg.norm(shift)), 1e-300))
@@ -153,11 +153,11 @@ class TaylorTarget(Target):
     fingerprint_of_all_rows = True
 
     def starting_like_base(self) -> Self:
-        """The same target, with the initial states of ``base``, not of the Laplace law at the centre."""
+        """Return the same target. Its chains start where ``base`` starts, not from the Laplace law at the centre."""
         return self._with(_start=self.base.start)
 
     def starting_about_reference(self, spread: float) -> Self:
-        """The same target, whose chains start about the Gaussian's mean, which may be far from the centre."""
+        """Return the same target. Its chains start about the mean of the Gaussian, which may be far from the centre."""
         mean, factor = self.reference, spread * self.metric.factor
 
         def start(rng: np.random.Generator, chain: int) -> np.ndarray:
@@ -166,12 +166,12 @@ class TaylorTarget(Target):
         return self._with(_start=start, metric=self.metric, prior_at_centre=self.prior_at_centre)
 
     def about_own_centre(self) -> Self:
-        """The same target, which knows that a user said where to expand."""
+        """Return the same target with the note that the user chose the centre."""
         return self._with(centre_as_told=True)
 
     @property
     def fingerprint(self) -> str:
-        """An expansion of a target has the same data."""
+        """Return the checksum of the data, which is that of ``base``."""
         return self.base.fingerprint
 
     @property
@@ -218,7 +218,7 @@ class TaylorTarget(Target):
         return self.bounds.trust
 
     def with_skew(self, skew: np.ndarray) -> TaylorTarget:
-        """The same target with another estimate of how far the mean lies from the mode: proposals sit there."""
+        """Return the same target with another estimate of mean minus mode, on which proposals are centred."""
         shape = self._shape._replace(skew=np.asarray(skew, dtype=np.float64))
         return self._with(_shape=shape, prior_at_centre=self.prior_at_centre, metric=self.metric)
 
@@ -228,20 +228,20 @@ class TaylorTarget(Target):
 
     @cached_property
     def metric(self) -> Metric:
-        """Of the posterior precision at the centre, the prior's included."""
+        """Return the metric of the posterior precision at the centre, including the prior."""
         return self.at_centre.plus(self.prior_at_centre).metric()
 
     @property
     def centre_gradient(self) -> np.ndarray:
-        """``G``, the gradient at the centre of energies and prior."""
+        """Return ``G``, the gradient of the energies and of the prior's energy at the centre."""
         return self.gradient + self.prior_at_centre.gradient
 
     @cached_property
     def reference(self) -> np.ndarray:
-        """The mean of the Gaussian ``N(m, L L')`` by which proposals are made.
+        """Return the mean of the Gaussian ``N(m, L L')`` from which proposals are drawn.
 
-        ``t - A^-1 G`` with ``G`` the gradient at the centre, prior included, is the mode of the expansion (spec 5b). A
-        skewed posterior has its mean elsewhere, and from there proposals are accepted more often.
+        The mode of the expansion is ``t - A^-1 G`` with ``G`` the gradient at the centre, including the prior (spec
+        5b). The mean of a skewed posterior is elsewhere; with proposals about the mean, more proposals are accepted.
         """
         factor = self.metric.factor
         return self.centre + factor @ (self.skew - factor.T @ self.centre_gradient)
@@ -252,10 +252,11 @@ class TaylorTarget(Target):
 
     @property
     def non_gaussianity(self) -> float:
-        """How far the posterior is from its Laplace law, 0 to 1 or so.
+        """Return how far the posterior is from its Laplace law, a number from 0 to about 1.
 
-        By its skewness, by rows per parameter, and by the largest share of one row in what is known of any direction: a
-        direction that few rows inform has the tails of their likelihood. A prior of your own may have tails too.
+        It is the largest of several measures: the skewness, the rows per parameter, and the largest share that one row
+        has in the information about a direction. If few rows inform a direction, it has the tails of their likelihood.
+        Also a prior with heavy tails counts.
         """
         skewness = 2.0 * float(np.linalg.norm(self.skew)) / np.sqrt(self.dim)
         rows_each = np.sqrt(self.dim / self.effective_rows)
@@ -263,15 +264,18 @@ class TaylorTarget(Target):
 
     @property
     def walk_spread(self) -> float:
-        """A prior that is not Gaussian may have a peak and tails of very different widths."""
+        """Return 1.5 if the prior has heavy tails, otherwise 0: how widely the lengths of random-walk steps are spread.
+
+        Such a prior may have a peak and tails of very different widths.
+        """
         return 0.0 if self._prior.tails < 0.1 else 1.5
 
     def whitened(self) -> TaylorTarget:
-        """The same target for chains that walk in ``z``, ``theta = m + L z``: distance and offset cost O(d).
+        """Return the same target for chains in the coordinates ``z`` with ``theta = m + L z``. Its distance costs O(d).
 
-        With ``u = L (z - z_c)`` the Taylor part of order 2 and the prior's expansion are, whatever the metric lifted,
-        ``L'G.(z - z_c) + sum_j kept_j (z - z_c)_j^2 / 2``, so the latter goes into the offset too; of order 1,
-        ``L'g.z``.
+        With ``u = L (z - z_c)``, the Taylor part of order 2 and the expansion of the prior together are ``L'G.(z - z_c)
+        + sum_j kept_j (z - z_c)_j^2 / 2``, whatever the metric was before. So the expansion of the prior goes into the
+        offset, too. With order 1 the Taylor part is ``L'g.z``.
         """
         distance = self.bounds.white_distance
         unfit = self.bounds.needs_white_root and not self.white
@@ -285,12 +289,18 @@ class TaylorTarget(Target):
 
     @property
     def precision_trace(self) -> float:
-        """The trace of the posterior precision, where the Hessian gives it; else the base target's estimate."""
+        """Return the trace of the posterior precision from the Hessian.
+
+        If this is not positive, return the estimate of ``base``.
+        """
         trace = float(np.trace(self.hessian)) + float(np.trace(self.prior_at_centre.hessian))
         return trace if trace > 0 else self.base.precision_trace
 
     def start(self, rng: np.random.Generator, chain: int = 0) -> np.ndarray:
-        """Wider than the Laplace law at the centre; a target that may have several modes keeps its own law."""
+        """Draw a point where a chain starts: from a law wider than the Laplace law at the centre.
+
+        A target that may have several modes has its own law for this.
+        """
         if self._start is not None:
             return self._start(rng, chain)
         return self.centre + self.spread * (self.metric.factor @ rng.standard_normal(self.dim))

@@ -37,7 +37,7 @@ def _white_offset(here, there, hyper):
 
 
 class Whitened(TaylorTarget):
-    """A Taylor target whose chain walks in the coordinates in which the Laplace law is standard normal (spec 5b)."""
+    """A Taylor target in coordinates in which its Laplace law is standard normal (spec 5b)."""
 
     spread = 1.25  # most starts lie within the trust radius, beyond which distances count up to tenfold
 

@@ -25,7 +25,7 @@ __all__ = ["BaseFamily", "Family", "Location", "LowerBound", "Responses", "Supre
 
 
 class Responses(Enum):
-    """What responses are; the value is how the shell calls them."""
+    """The kind of a response. The value is the name of the kind at the shell."""
 
     LABELS = "0 or 1"
     REALS = "real"
@@ -36,7 +36,7 @@ class Responses(Enum):
 
 
 class Location(NamedTuple):
-    """Where linear predictors may be expected before the data are seen, and the unit in which they vary.
+    """The values of linear predictors that are expected before the data are seen: a centre, and the unit of variation.
 
     ``centre`` is None for a user's own family that does not say what its responses are.
     """

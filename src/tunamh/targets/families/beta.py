@@ -190,14 +190,15 @@ def _divergence_formula(eta: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class BetaWithPrecision(FormulaLikelihood):
-    """Shares ``y ~ Beta(a, b)``, ``a = p phi``, ``b = (1-p) phi``; ``eta`` is the logit of ``p``, ``lambda = log phi``.
+    """The likelihood of proportions ``y ~ Beta(a, b)`` with ``a = p phi`` and ``b = (1-p) phi``.
 
-    ``f = log Gamma(a) + log Gamma(b) - log Gamma(phi) - (a-1) log y - (b-1) log(1-y)``, ``p`` the logistic function of
-    ``eta`` and ``phi = e^lambda``. With Stirling's formula, whose large terms cancel, and its rest ``D``, it is
+    The predictors are ``eta``, the logit of ``p``, and ``lambda = log phi``. The energy is ``f = log Gamma(a) + log
+    Gamma(b) - log Gamma(phi) - (a-1) log y - (b-1) log(1-y)``. With Stirling's formula, whose large terms cancel, and
+    its remainder ``D``, it is
 
         f = phi K(eta) + [S(eta) + S(-eta) - lambda]/2 + D(log a) + D(log b) - D(log phi) + terms of y,
 
-    ``K`` the divergence of a coin with ``p`` from one with ``y`` and ``S(x) = log(1 + e^x)``.
+    ``K`` is the divergence of a Bernoulli law with ``p`` from one with ``y``, and ``S(x) = log(1 + e^x)``.
     """
 
     predictors = 2

@@ -64,7 +64,10 @@ def _softmax_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class Softmax(MultiPredictorLikelihood):
-    """``f = log(1 + sum_k e^eta_k) - eta_y``, ``eta_0 = 0``, with ``y`` in 0, 1, ..., K: rows of `Categorical`."""
+    """The likelihood of `Categorical`: ``f = log(1 + sum_k e^eta_k) - eta_y`` with ``eta_0 = 0``.
+
+    The response ``y`` is 0, 1, ..., K.
+    """
 
     predictors: int  # K, one less than there are classes
 

@@ -33,7 +33,11 @@ def _logistic_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class CensoredLogistic(CensoredLikelihood):
-    """``log(1 + e^q)`` unless left-censored, plus ``log(1 + e^-q)`` unless right-censored, ``q = -z``: log-logistic."""
+    """The likelihood of logistic errors that may be censored, with ``q = -z`` for the standardised residual ``z``.
+
+    The energy is the sum of ``log(1 + e^q)``, unless the response is left-censored, and ``log(1 + e^-q)``, unless it is
+    right-censored.
+    """
 
     energy = _logistic_energy
     rise = _logistic_rise

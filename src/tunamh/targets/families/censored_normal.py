@@ -31,9 +31,11 @@ def _normal_rise(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class CensoredNormal(CensoredLikelihood):
-    """``q^2/2`` observed, ``-log Phi(-q)`` right-censored, ``-log Phi(q)`` left-censored, ``q = -z``.
+    """The likelihood of normal errors that may be censored, for Tobit and log-normal regression.
 
-    For Tobit and log-normal regression. The censored ones are energies of the probit family, of the labels 1 and 0.
+    With ``q = -z`` for the standardised residual ``z``, the energy is ``q^2/2`` if the response is observed, ``-log
+    Phi(-q)`` if it is right-censored, and ``-log Phi(q)`` if it is left-censored. The last two are the energies of the
+    probit family for the labels 1 and 0.
     """
 
     energy = _normal_energy

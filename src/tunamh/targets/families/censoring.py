@@ -26,7 +26,7 @@ from .unknown_scale import with_unknown_scale
 
 
 class CensoredLikelihood(OnePredictorLikelihood):
-    """The energy of the codes 0, +1 and -1."""
+    """Base class of likelihoods of errors that may be censored. The codes are 0, +1 and -1."""
 
     convex = True
 
@@ -51,7 +51,7 @@ class CensoredLikelihood(OnePredictorLikelihood):
 class CensoredFamily(BaseFamily):
     """A family of responses that may be censored.
 
-    ``parameters`` has the name of the parameter that is unknown beside the coefficients.
+    ``parameters`` has the name of the unknown parameter beside the coefficients.
     """
 
     takes_censoring = True
@@ -82,7 +82,7 @@ class CensoredFamily(BaseFamily):
 
 @dataclass(frozen=True)
 class CensoredErrors(ErrorScale, CensoredFamily):
-    """A family of responses that may be censored, whose errors have a ``scale``."""
+    """A family of responses that may be censored and whose errors have a ``scale``."""
 
     scale: Any = None
 

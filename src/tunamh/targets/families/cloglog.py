@@ -50,9 +50,10 @@ def _share(eta):
 
 @helper(fastmath=CONTRACT, inline=True)
 def hit_energy(eta):
-    """``g = -log(1 - e^-u)``, ``u = e^eta``.
+    """Return the energy of the label 1, ``g = -log(1 - e^-u)`` with ``u = e^eta``.
 
-    Above zero, where ``g`` is small, ``-log(1 - x) = 2 atanh(x / (2 - x))``, ``x = e^-u <= 1/e``.
+    For ``eta`` above zero ``g`` is small. There it is computed as ``-log(1 - x) = 2 atanh(x / (2 - x))`` with ``x =
+    e^-u <= 1/e``.
     """
     share, missed = _share(eta)
     top = missed if eta >= 0.0 else 1.0 - share
@@ -61,9 +62,11 @@ def hit_energy(eta):
 
 @helper(fastmath=CONTRACT, inline=True)
 def hit_rise(eta, eta_prop):
-    """``g(eta') - g(eta)``: the difference of the two shares over their sum is at most 0.23.
+    """Return ``g(eta') - g(eta)`` for the energy ``g`` of the label 1.
 
-    Above zero the difference is taken between the small numbers ``e^-u``.
+    It is ``2 atanh(D / S)`` plus a difference of predictors. ``D`` and ``S`` are the difference and the sum of the
+    shares ``(1 - e^-u) / u`` (of ``1 - e^-u`` above zero) at both points, and ``D / S`` is at most 0.23. Above zero,
+    ``D`` is the difference of the small numbers ``e^-u``, so no digits are lost.
     """
     (share, missed), (share_prop, missed_prop) = _share(eta), _share(eta_prop)
     top = missed_prop - missed if min(eta, eta_prop) >= 0.0 else share - share_prop
@@ -94,22 +97,24 @@ HIT_SUPREMA = (1.0, HIT_SLOPE_PEAKS[0][1], HIT_THIRD_PEAKS[1][1])
 
 
 def hit_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``g'``, ``g''`` and ``g'''`` of ``g = -log(1 - e^-u)``, ``u = e^eta``.
+    """Return ``g'``, ``g''`` and ``g'''`` of the energy ``g = -log(1 - e^-u)`` with ``u = e^eta``.
 
-    With ``B = u / (e^u - 1)``, ``c = 1 - B`` and ``w = u - c``: ``-B``, ``B w`` and ``B (c + c w - w^2)``, because
-    ``u' = u``, ``c' = B w`` and ``w' = c (1 + w)``. For small ``u``, ``c = u/2 - sum_k B_2k u^2k / (2k)!`` with
+    With ``B = u / (e^u - 1)``, ``c = 1 - B`` and ``w = u - c`` these are ``-B``, ``B w`` and ``B (c + c w - w^2)``,
+    because ``u' = u``, ``c' = B w`` and ``w' = c (1 + w)``. For small ``u``, ``c = u/2 - sum_k B_2k u^2k / (2k)!`` with
     Bernoulli's numbers.
 
     *g'' has one critical point.* ``w`` and ``c`` are positive (``1 - u < B < 1``), so ``c`` grows from 0 to 1 and ``w``
     from 0 to infinity. Let ``q3 = c + c w - w^2 = g''' / B``. It starts positive (``c`` and ``w`` are about ``u/2``).
     Where q3 = 0, ``c = w^2 / (1 + w)`` and ``q3' = (1+w) (w + c^2 - 3 c w)`` has the sign of ``1 + 2w - 2w^2 - 2w^3``:
-    positive up to w = 0.8546, negative above. The first zero must be a fall, hence above, where it cannot rise again.
+    positive up to w = 0.8546, negative above. At its first zero, q3 falls, so this zero is above w = 0.8546. There q3
+    cannot rise through zero again.
 
-    *g''' has two.* Let ``q4 = q3' - w q3 = g'''' / B = (1+w) c^2 - 4w (1+w) c + w (1 + w + w^2)``. It starts positive.
-    ``q4' = (1+w) (c^3 - 10 c^2 w - 4 c^2 + 7 c w^2 + 4 c w + c - 4 w^2)``, and the resultant of the two, ``w (1+w)^2
-    (72w^8 + 72w^7 - 324w^6 - 612w^5 - 288w^4 + 36w^3 + 27w^2 - 9w - 1)``, has one positive root, w = 2.4680. Below it
-    q4' is negative wherever q4 = 0. Above it, q4' is positive on the lower of the two branches of q4 = 0; the upper has
-    ``c > 2w > 1``. So q4 falls through zero at most once, and after that rises through it at most once.
+    *g''' has two critical points.* Let ``q4 = q3' - w q3 = g'''' / B = (1+w) c^2 - 4w (1+w) c + w (1 + w + w^2)``. It
+    starts positive. ``q4' = (1+w) (c^3 - 10 c^2 w - 4 c^2 + 7 c w^2 + 4 c w + c - 4 w^2)``. The resultant of both,
+    ``w (1+w)^2 (72w^8 + 72w^7 - 324w^6 - 612w^5 - 288w^4 + 36w^3 + 27w^2 - 9w - 1)``, has one positive root, 2.4680.
+    Below it, q4' is negative wherever q4 = 0. Above it, q4' is positive on the lower of the two branches of q4 = 0; on
+    the upper branch ``c > 2w > 1``, which is impossible. So q4 falls through zero at most once, and after that it rises
+    through zero at most once.
     """
     u = np.exp(np.clip(eta, -740.0, _LARGEST))
     near, far = np.minimum(u, 1.0), np.maximum(u, 1.0)

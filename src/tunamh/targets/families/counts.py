@@ -21,7 +21,7 @@ def _advice(y: np.ndarray) -> str:
 
 
 class OfCounts:
-    """Responses that are counts: whole numbers from 0 on."""
+    """What families of counts share. A response must be a whole number from 0 on."""
 
     def check(self, y: np.ndarray) -> None:
         """Raise a ValueError if a response in ``y`` is not a count: a whole number from 0 on."""
@@ -40,7 +40,10 @@ class OfCounts:
 
 
 class CountFamily(OfCounts, Family):
-    """Counts whose mean has one linear predictor. The link is the logarithm unless the family has another."""
+    """A family of counts whose mean has one linear predictor.
+
+    The link is the logarithm unless the family has another.
+    """
 
     responses = Responses.COUNTS
     link = LOG

@@ -11,7 +11,10 @@ _SLACK = 1e-12
 
 
 def symmetric(*entries: np.ndarray) -> np.ndarray:
-    """The symmetric tensor in two predictors: entry ``k`` has the second of them ``k`` times."""
+    """Return the symmetric tensor in two predictors.
+
+    ``entries[k]`` is the entry in which the second predictor occurs ``k`` times.
+    """
     order = len(entries) - 1
     result = np.empty((*(2,) * order, *np.shape(entries[0])))
     for axes in np.ndindex((2,) * order):
@@ -20,23 +23,27 @@ def symmetric(*entries: np.ndarray) -> np.ndarray:
 
 
 def ranges(centre: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The ends of ``|x - centre| <= radius``, with room for rounding."""
+    """Return the ends of the interval ``|x - centre| <= radius``, a little wider because of rounding."""
     wider = radius + _SLACK * (1 + np.abs(centre) + radius)
     return centre - wider, centre + wider
 
 
 def largest_of(best: np.ndarray, values: Iterable[np.ndarray]) -> None:
-    """Raise ``best`` to these absolute values, and a little more; what is not known is infinite."""
+    """Replace ``best`` by these absolute values where they are larger, with room for rounding.
+
+    Unknown values are infinite.
+    """
     for k, value in enumerate(values):
         size = (1 + _SLACK) * np.abs(value)
         np.maximum(best[k], np.where(np.isnan(size), np.inf, size), out=best[k])
 
 
 def cubic_roots(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """The real roots (3, n) of ``a x^3 + b x^2 + c x + d``; a single one is given three times.
+    """Return the real roots (3, n) of ``a x^3 + b x^2 + c x + d``; a single real root is repeated three times.
 
-    With ``x = s - b/3a``: ``s^3 + 3 p s + 2 q``; three real roots ``2 sqrt(-p) cos(t + 2 pi k / 3)``, ``cos 3t = -q /
-    (-p)^(3/2)``, or one by Cardano. Two of Newton's steps make up for what cancels.
+    With ``x = s - b/3a`` the cubic is ``s^3 + 3 p s + 2 q``. It has three real roots ``2 sqrt(-p) cos(t + 2 pi k / 3)``
+    with ``cos 3t = -q / (-p)^(3/2)``, or one root by Cardano's formula. Two steps of Newton's method correct the digits
+    that cancel.
     """
     shift = b / (3 * a)
     p = c / (3 * a) - shift * shift
@@ -63,17 +70,17 @@ _BETWEEN = 1 / cos(3 * pi / (2 * _ANGLES))
 
 
 def largest_cubic(bounds: np.ndarray, size: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
-    """Per row, at least ``sup |D[z, z', w]|`` over unit vectors, given ``|D_abc| <= bounds`` in the predictors.
+    """Return for each row an upper bound of ``sup |D[z, z', w]|`` over unit vectors, given ``|D_abc| <= bounds``.
 
-    ``D`` is symmetric, so that the supremum is attained with all three equal (Banach): with ``T_abc = bounds_abc s_a
-    s_b s_c`` and the unit vectors ``e_a = Y_a / s_a`` it is at most the largest ``sum_abc T_abc |v_a v_b v_c|``,
-    ``v_a = e_a.z``. Then:
+    ``D`` is symmetric, so the supremum is attained with three equal vectors (Banach). With ``T_abc = bounds_abc s_a s_b
+    s_c`` and the unit vectors ``e_a = Y_a / s_a`` it is at most the largest ``sum_abc T_abc |v_a v_b v_c|``, where
+    ``v_a = e_a.z``. There are three bounds of this sum:
 
-    - ``|v_a| <= 1``: the sum of all ``T`` (spec 5n).
-    - ``|v|^2 <= lambda``, the largest eigenvalue of ``e e'``: ``(sum T^2)^(1/2) lambda^(3/2)``, by Cauchy-Schwarz.
-    - Two predictors at the angle ``phi``: ``v = (cos t, +-cos(t - phi))`` makes the sum a trigonometric polynomial of
-      degree 3, the absolute value of which has the period pi. It falls from its peak no faster than ``cos 3t`` (M.
-      Riesz), so a grid of m angles misses no more than the factor ``cos(3 pi / 2m)``.
+    - ``|v_a| <= 1`` gives the sum of all ``T`` (spec 5n).
+    - ``|v|^2 <= lambda``, the largest eigenvalue of ``e e'``, gives ``(sum T^2)^(1/2) lambda^(3/2)`` by Cauchy-Schwarz.
+    - For two predictors at the angle ``phi``, ``v = (cos t, +-cos(t - phi))`` makes the sum a trigonometric polynomial
+      of degree 3, whose absolute value has the period pi. It falls from its peak no faster than ``cos 3t`` (M. Riesz),
+      so a grid of m angles misses no more than the factor ``cos(3 pi / 2m)``.
     """
     scaled = np.einsum("abci,ai,bi,ci->abci", bounds, size, size, size, optimize=True)
     scaled = np.where(np.isnan(scaled), 0.0, scaled)  # an infinite bound of what does not move

@@ -14,9 +14,9 @@ MOST_PREDICTORS = 8
 
 
 class Arguments(NamedTuple):
-    """What the arguments of an energy are: predictors, columns of the data, and the response, by their names.
+    """The arguments of a user's energy by their names: predictors, columns of the data, and the response.
 
-    ``places`` are where the energy's own order finds them among predictors, columns and response, in this order.
+    ``places`` maps the order of the energy's arguments to the order predictors, columns, response.
     """
 
     predictors: tuple[str, ...]
@@ -34,7 +34,7 @@ class Arguments(NamedTuple):
         return f"energy({', '.join(self.order)})"
 
     def in_order(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The energy as a function of predictors, columns and response in this order."""
+        """Return the user's function as a function of first the predictors, then the columns, then the response."""
         places = self.places
         if places == tuple(range(len(places))):
             return function
@@ -42,7 +42,7 @@ class Arguments(NamedTuple):
 
 
 def signature_of(energy: Any) -> tuple[str, ...]:
-    """The names of an energy's arguments."""
+    """Return the names of an energy's arguments. Raise `TypeError` if it is no plain Python function."""
     plain = energy.py_func if isinstance(energy, Dispatcher) else energy
     if not inspect.isfunction(plain):
         raise TypeError(f"energy must be a plain Python function energy(eta, y), got {shown(energy)}.")

@@ -23,7 +23,7 @@ _AGREES = 1e-9
 
 
 class Audited(NamedTuple):
-    """The energy at the plain points where it is a number."""
+    """Points and the values of a user's energy there, where these are finite numbers."""
 
     call: str
     eta: np.ndarray
@@ -31,7 +31,7 @@ class Audited(NamedTuple):
     values: np.ndarray
 
     def compare(self, energy: Part) -> None:
-        """Compiled code must give the same numbers."""
+        """Raise `ValueError` if the compiled energy has other values at these points."""
         out = np.empty(self.y.size)
         energy(self.y.size, self.eta.ravel(), self.y, fixed(()), out)
         wrong = ~(np.abs(out - self.values) <= _AGREES * (1 + np.abs(self.values)))
@@ -44,9 +44,9 @@ class Audited(NamedTuple):
 
 
 def audit(formula: Callable[..., Any], arguments: Arguments, rows: np.ndarray | None = None) -> Audited:
-    """Run the energy on numbers and on jets; raise for what is no energy, or cannot be bounded.
+    """Try a user's energy on numbers and on jets. Raise an error if it is no energy or cannot be bounded.
 
-    ``rows`` are columns of the data and responses (known + 1, n); without them plain numbers are tried.
+    ``rows`` (known + 1, n) are columns of the data and responses for the trial; without them, simple numbers are used.
     """
     size, call = len(arguments.predictors), arguments.call
     eta, y = _points(size, len(arguments.known)) if rows is None else _points_of_rows(size, rows)

@@ -102,7 +102,7 @@ _ONE_PIECE = 0.1  # up to this radius one piece a side is within a few percent o
 
 
 class OneFunction(_OfFunction, Family):
-    """A family ``f(eta, y)`` of one predictor."""
+    """A user's likelihood ``f(eta, y)`` with one predictor."""
 
     responses_told: UserResponses | None = None
 
@@ -116,7 +116,10 @@ class OneFunction(_OfFunction, Family):
         return found.gradient[0], found.hessian[0, 0], found.third[0, 0, 0]
 
     def suprema(self, y: np.ndarray) -> Suprema:
-        """Over the whole line by jets, one piece on each side of 0; infinity where that shows no bound."""
+        """Return bounds of the derivatives over all ``eta`` by interval arithmetic, in one piece on each side of 0.
+
+        A bound is infinite if interval arithmetic finds none.
+        """
         from ...jets import supremum_near
 
         values, rows = np.unique(y, return_inverse=True)
@@ -130,7 +133,7 @@ class OneFunction(_OfFunction, Family):
         return Suprema(*map(np.minimum, found, self.suprema(y)))
 
     def second_order_constants(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Per row, the constant of order 2, ``L(radius)``, of spec 5m, from above."""
+        """Return an upper bound of the constant of order 2, ``L(radius)`` of spec 5m, for each row."""
         from ...jets import slope_constant
 
         near = np.broadcast_to(radius, eta.shape) <= _ONE_PIECE
@@ -143,14 +146,17 @@ class OneFunction(_OfFunction, Family):
         return found
 
     def rough_bounds(self, y: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """`second_order_constants` in one piece a side: for radii that few proposals need."""
+        """Return rougher bounds than `second_order_constants`, with one piece on each side.
+
+        They are for radii that few proposals need.
+        """
         from ...jets import slope_constant
 
         return slope_constant(self.formula, eta, y, radius, 1)
 
 
 class MultiPredictorFunction(_OfFunction, FormulaLikelihood):
-    """A likelihood of several predictors, or of one and of columns of the data."""
+    """A user's likelihood with several predictors, or with one predictor and columns of the data."""
 
 
 def likelihood_of(
@@ -163,22 +169,23 @@ def likelihood_of(
     rows: np.ndarray | None = None,
     alone: bool = True,
 ) -> OneFunction | MultiPredictorFunction:
-    """The likelihood of a row by one plain Python function, minus its logarithm.
+    """Return the likelihood whose energy is a plain Python function: minus the log-likelihood of a row.
 
-    In NumPy's and `scipy.special`'s functions of whole arrays, smooth and without branches. Its derivatives, and bounds
-    of them, come from running it. Constants may be global or enclosing variables: their values of now count.
+    The function may use functions of NumPy and `scipy.special` of whole arrays; it must be smooth and without branches.
+    Derivatives and their bounds are computed by running it on other kinds of numbers. Constants may be global variables
+    or variables of an enclosing function: the values that they have now are used.
 
     Parameters
     ----------
     convex : bool, optional
-        True if the energy is convex in its predictors: then the search for several modes is left out. Data at which
-        it is proved not to be are refused.
+        True if the energy is convex in its predictors: then the search for several modes is left out. If the data prove
+        that it is not convex, an error is raised.
     check : function ``check(y)``, optional
-        Raises a ValueError for responses that the energy does not know.
+        A function that raises a ValueError for responses that are not allowed.
     rows : (known + 1, n), optional
-        Columns of the data and responses at which the energy is tried first; else plain numbers.
+        Columns of the data and responses at which the energy is tried first. By default simple numbers are used.
     alone : bool
-        Whether a single predictor is that of a model with one predictor.
+        Whether a single predictor means a model with one predictor.
     """
     if check is not None and not callable(check):
         raise TypeError(f"check must be a function check(y) that raises a ValueError, got {shown(check)}.")

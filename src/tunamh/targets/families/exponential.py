@@ -18,7 +18,7 @@ from .weibull import CensoredWeibull
 
 
 def time_at_risk(rows: Rows) -> np.ndarray:
-    """The time since rows came under observation."""
+    """Return the time between the entry of each row and its response."""
     return rows.y if rows.entry is None else rows.y - rows.entry
 
 

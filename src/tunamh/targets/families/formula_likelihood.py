@@ -21,17 +21,17 @@ NONE = np.empty((0, 0))
 
 
 class FormulaLikelihood(MultiPredictorLikelihood):
-    """A likelihood whose energy is a formula in NumPy's functions, ``formula(eta_1, ..., eta_K, y)``.
+    """A likelihood whose energy is a formula in functions of NumPy, ``formula(eta_1, ..., eta_K, y)``.
 
-    Columns of the data that it is given beside ``y`` (`known`) stand behind the predictors, here as in compiled code.
-    Jets cannot branch. Where the energy is another formula for other responses, there is one for every kind of
-    response, and `kind` says which; what compiled code does is its own affair.
+    Columns of the data that the formula reads (`known`) come after the predictors, here and in compiled code. Interval
+    arithmetic cannot branch. So if the energy of some responses is another formula, ``formulas`` has one for each kind
+    of response, and `kind` says which one is used. Compiled code may branch.
     """
 
     formulas: tuple[Callable[..., Any], ...]
 
     def kind(self, y: np.ndarray) -> np.ndarray:
-        """Per row, which of the formulas holds."""
+        """Return for each row the number of the formula that is used."""
         return np.zeros(y.shape, np.intp)
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -64,7 +64,7 @@ class FormulaLikelihood(MultiPredictorLikelihood):
         return result
 
     def rough_bounds(self, y: np.ndarray, eta: np.ndarray, white: np.ndarray, radius: float) -> np.ndarray:
-        """`cubic_bounds` of boxes in one piece: for the radii that few proposals radii."""
+        """Return `cubic_bounds` of whole boxes without cutting them, for the radii that few proposals need."""
         from ...jets import box_bound
 
         size = np.sqrt(np.einsum("aij,aij->ai", white, white))
@@ -87,7 +87,7 @@ class FormulaLikelihood(MultiPredictorLikelihood):
         return "" if lost is None else f": it is lost at {lost}"
 
     def by_kind(self, y: np.ndarray) -> Iterator[tuple[Callable[..., Any], Any]]:
-        """Formulas, and the rows for which they hold."""
+        """Yield each formula with the rows for which it is used."""
         if len(self.formulas) == 1:
             yield self.formulas[0], slice(None)
             return
@@ -101,11 +101,11 @@ class FormulaLikelihood(MultiPredictorLikelihood):
 def box_bounds(
     formula: Callable[..., Any], eta: np.ndarray, y: np.ndarray, radii: np.ndarray, known: np.ndarray = NONE
 ) -> np.ndarray:
-    """`box_bound` in as many pieces as pay.
+    """Return `box_bound`, with as many pieces as are worth the computation.
 
-    What counts of a row's bounds is ``sum_abc T_abc reach_a reach_b reach_c``, to which its ``c_i`` is proportional. No
-    bound is below the derivatives at the centre and the corners of the box: a row whose sum is close to theirs is done,
-    and so is one whose excess is small beside what a row mostly has. The others' boxes are cut into more pieces.
+    The bound ``c_i`` of a row is proportional to ``sum_abc T_abc reach_a reach_b reach_c``. No bound can be below the
+    derivatives at the centre and the corners of the box. A row is ready if its sum is close to this limit, or if the
+    excess is small compared with the sums of typical rows. The boxes of the other rows are cut into more pieces.
     """
     from ...jets import box_bound, derivatives
 

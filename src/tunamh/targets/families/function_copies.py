@@ -22,7 +22,7 @@ _LIBRARIES = {"numpy", "scipy", "math", "numba", "builtins", "tunamh"}
 
 
 class FunctionCopies(NamedTuple):
-    """The two copies, and what else is made of them."""
+    """Two copies of a user's function, and other functions that are made from it."""
 
     traced: Callable[..., Any]
     compiled: Any
@@ -30,7 +30,10 @@ class FunctionCopies(NamedTuple):
 
 
 def copies_of(function: Callable[..., Any]) -> FunctionCopies:
-    """Made before, if none of the constants has changed since: compiling takes a second."""
+    """Return the copies of a function. Copies that were made before are used again if no constant has changed.
+
+    Compiling takes about a second.
+    """
     plain = function.py_func if isinstance(function, Dispatcher) else function
     constants: list[Any] = []
     traced = _copied(plain, lambda copy: copy, {}, constants)

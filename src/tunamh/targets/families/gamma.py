@@ -168,12 +168,14 @@ class GammaLikelihood(OnePredictorLikelihood):
 
 @dataclass(frozen=True)
 class GammaOfKnownShape(GammaLikelihood):
-    """``f = a (y e^-eta + eta)``: gamma responses of a known shape ``a`` with mean ``e^eta`` and variance ``mean^2/a``.
+    """The family of gamma responses with a known shape ``a``, mean ``e^eta`` and variance ``mean^2/a``.
+
+    The energy is ``f = a (y e^-eta + eta)``.
 
     Parameters
     ----------
     shape : float
-        ``a``; with 1 the responses are exponential.
+        The shape ``a``. With 1, the responses are exponential.
     """
 
     shape: float
@@ -212,11 +214,12 @@ def _rise_with_shape(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class GammaWithShape(MultiPredictorLikelihood):
-    """``f = e^a (y e^-eta + eta - log y)``: positive responses with log mean ``eta`` and log shape ``a``.
+    """The likelihood of positive responses with log mean ``eta`` and log shape ``a``.
 
-    ``log Gamma(e^a) - a e^a`` is not part of it. With ``centred``, neither is ``e^a``: ``f = e^a (v - 1 - log v)``,
-    ``v = y e^-eta``. What is left is of the size 1/2 whatever the shape, and so are its derivatives in ``a``: rows say
-    less, by about the shape, and ``e^a`` belongs to the closed form.
+    The energy is ``f = e^a (y e^-eta + eta - log y)``; it does not contain ``log Gamma(e^a) - a e^a``. If ``centred``
+    is True, it does not contain ``e^a`` either: ``f = e^a (v - 1 - log v)`` with ``v = y e^-eta``. Then the energy and
+    its derivatives in ``a`` are of size 1/2 for every shape. So the bounds of the rows are smaller, by a factor of
+    about the shape, and ``e^a`` belongs to the closed form.
     """
 
     centred: bool = False

@@ -143,7 +143,7 @@ class Gaussian(ResidualFamily):
 
 
 def heteroscedastic(observations: Observations, prior: Any) -> RowLayout:
-    """`Gaussian` whose log standard deviation is ``z.gamma``."""
+    """Return the rows of `Gaussian` when the log standard deviation is ``z.gamma``."""
     sample = observations.take(np.arange(min(observations.n_rows, 10_000))).rows()
     spread = float(np.log(max(np.std(sample.y), 1e-100)))
     return by_columns(observations, GaussianWithScale(), "scale", prior, start_at(observations, spread))
@@ -173,7 +173,7 @@ def _rise_with_scale(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class GaussianWithScale(MultiPredictorLikelihood):
-    """``f = s + (y - m)^2 e^{-2s} / 2``: mean ``m`` and log standard deviation ``s`` (spec 5n)."""
+    """The likelihood ``f = s + (y - m)^2 e^{-2s} / 2`` with mean ``m`` and log standard deviation ``s`` (spec 5n)."""
 
     predictors = 2
     parameter_names = "m", "s"

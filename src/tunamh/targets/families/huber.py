@@ -139,7 +139,7 @@ class Huber(ResidualFamily):
 
 
 class HuberErrors(ResponseDistribution):
-    """Normal in the middle, exponential beyond ``delta`` scales, as the energy is."""
+    """The distribution of Huber's errors: normal in the middle, exponential beyond ``delta`` scales."""
 
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         return eta
@@ -148,7 +148,11 @@ class HuberErrors(ResponseDistribution):
         return self.error_variance(p) + np.zeros_like(eta)
 
     def error_variance(self, p: Parameters) -> Any:
-        """``int t^2 e^-f(t) dt`` over the middle and over the tails, in units of the scale."""
+        """Return the variance of the errors.
+
+        It is ``int t^2 e^-f(t) dt`` over the middle and over the tails, divided by their total mass, times the squared
+        scale.
+        """
         delta = np.asarray(p["delta"])
         middle, tails = self._masses(delta)
         end = np.exp(-0.5 * delta * delta)

@@ -65,10 +65,11 @@ def _hurdle_count(eta: Any, zeta: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class HurdlePoisson(TwoPartLikelihood):
-    """Positive with probability ``p``, and then a Poisson count that is not 0: ``mu = e^eta``, ``p`` from ``zeta``.
+    """The likelihood of counts that are positive with probability ``p``, and then a Poisson count that is not 0.
 
-    ``f = -log(1-p) = S(zeta)`` for ``y = 0``; ``f = -log p + mu - y eta + log(1 - e^-mu)`` for ``y > 0``. A count of 1
-    speaks against large predictors only: the smaller they are, the surer it is.
+    With ``mu = e^eta`` and ``zeta`` the logit of ``p``, the energy is ``f = -log(1-p) = S(zeta)`` for ``y = 0``, and
+    ``f = -log p + mu - y eta + log(1 - e^-mu)`` for ``y > 0``. A count of 1 is evidence only against large ``eta``: its
+    probability given a positive count grows to 1 as ``eta`` falls.
     """
 
     predictors = 2
@@ -137,7 +138,7 @@ class Hurdle(TwoPartFamily):
 
 
 class HurdleCounts(ResponseDistribution):
-    """Positive with probability ``positive``, and then a Poisson count that is not zero."""
+    """The distribution of `Hurdle`: with probability ``positive`` a Poisson count that is not zero, otherwise zero."""
 
     discrete = True
 

@@ -22,17 +22,17 @@ def same_for_all(y: np.ndarray, first: float, second: float, third: float) -> Su
 
 
 def vectors_of_one_shape(*values: np.ndarray | float) -> list[np.ndarray]:
-    """Of one shape, as compiled loops want them: C order, and writable."""
+    """Return arrays of the same shape in C order that may be written to, as compiled loops need them."""
     return [np.require(value, np.float64, ["C", "W"]) for value in np.broadcast_arrays(*values)]
 
 
 def widened(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """The radius, a little wider: what rounding does to predictors and near zeros of derivatives is far smaller."""
+    """Return the radius, increased by much more than the rounding errors of predictors and zeros of derivatives."""
     return radius + SLACK * (1 + np.abs(eta) + radius)
 
 
 def largest(low: np.ndarray, high: np.ndarray, peaks: Peaks, eta: np.ndarray, wide: np.ndarray) -> np.ndarray:
-    """The maximum of ``|g|`` over ``[eta - wide, eta + wide]``, given ``g`` at the two ends and all its peaks.
+    """Return the maximum of ``|g|`` over ``[eta - wide, eta + wide]``, given ``g`` at both ends and all its peaks.
 
     A continuous function attains its maximum at an end or at a critical point inside.
     """
@@ -51,7 +51,7 @@ def nearby(
     second: Peaks,
     third: Peaks,
 ) -> Suprema:
-    """``suprema_near`` of a family that knows all peaks of its derivatives; `suprema` for an endless radius."""
+    """Return ``suprema_near`` for a family whose derivatives have known peaks. An infinite radius gives `suprema`."""
     wide = np.minimum(widened(eta, radius), ENDLESS)
     lows, highs = family.derivatives(eta - wide, y), family.derivatives(eta + wide, y)
     found = (largest(*ends, eta, wide) for ends in zip(lows, highs, (first, second, third), strict=True))
@@ -61,7 +61,7 @@ def nearby(
 
 
 def sigmoids(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``p = 1 / (1 + e^-eta)`` and ``1 - p``, each with all its digits."""
+    """Return ``p = 1 / (1 + e^-eta)`` and ``1 - p``, both without loss of digits."""
     small = np.exp(-np.abs(eta))
     large = 1 / (1 + small)
     small = small * large

@@ -44,11 +44,11 @@ def _log(mean: float) -> float:
 
 
 class Link(NamedTuple):
-    """``mean(eta)`` is the inverse link; ``centre(mean)`` is where default priors expect predictors.
+    """A link. ``mean(eta)`` is the inverse link; ``centre(mean)`` is the predictor that default priors expect.
 
-    The centre is the predictor of the responses' mean behind a log link, and 0 where means have two ends. A link of
-    probabilities is the distribution function of a latent error: ``y = 1`` if ``eta + error > 0``. ``variance`` is the
-    variance of this error.
+    For a log link the centre is the predictor of the mean response; if means have two limits, as probabilities have, it
+    is 0. A link for probabilities is the distribution function of a latent error: ``y = 1`` if ``eta + error > 0``, and
+    ``variance`` is the variance of this error.
     """
 
     name: str

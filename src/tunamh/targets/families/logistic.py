@@ -70,7 +70,7 @@ _LOOKED_AT = 10_000  # rows, of which two values are looked for
 
 
 class LabelFamily(Family):
-    """A family of labels 0 and 1, or of ``k`` successes in ``n`` trials."""
+    """Base class of families for labels 0 and 1, or for ``k`` successes in ``n`` trials."""
 
     responses = Responses.LABELS
     convex = True
@@ -124,9 +124,9 @@ def _advice(y: np.ndarray) -> str:
 
 
 class LinearInLabel(LabelFamily):
-    """A family of labels whose energy is linear in the label, so that fractions are labels, too.
+    """Base class of families for labels whose energy is linear in the label. So a response can also be a fraction.
 
-    Its dataclass has the field ``fractions``.
+    The dataclass of a subclass has the field ``fractions``.
     """
 
     linear_in_label = True
@@ -217,7 +217,10 @@ class Logistic(LinearInLabel):
 
 
 def logistic_second_order(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Of ``log(1 + e^eta)``: by `second_order_near` and, as ``|f'''| = f'' |1-2p|``, ``f'' phi(rho)``."""
+    """Return the constants of order 2 of ``log(1 + e^eta)``.
+
+    They are the smaller of two bounds: `second_order_near`, and ``f'' phi(rho)``, because ``|f'''| = f'' |1-2p|``.
+    """
     eta, radius = vectors_of_one_shape(eta, radius)
     result = np.empty(eta.shape)
     _logistic_second_order(eta.ravel(), radius.ravel(), result.ravel())
@@ -225,7 +228,10 @@ def logistic_second_order(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
 
 
 def logistic_third_order(eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """The supremum nearby of ``|f''''| = w |1 - 6w|``, ``w = p (1-p)``: critical points are ``w`` = 1/4 and 1/12."""
+    """Return the supremum of ``|f''''| = w |1 - 6w|`` near ``eta``, with ``w = p (1-p)``.
+
+    The critical points are at ``w`` = 1/4 and 1/12.
+    """
     wide = widened(eta, radius)
 
     def fourth(at: np.ndarray) -> np.ndarray:

@@ -15,7 +15,10 @@ from .likelihood import Likelihood
 
 
 class MultiPredictorLikelihood(Likelihood):
-    """Arrays of predictors are (K, n); compiled parts see them one behind the other."""
+    """Base class of likelihoods with K predictors.
+
+    Arrays of predictors have the shape (K, n). Compiled functions read them as one array, predictor after predictor.
+    """
 
     predictors: int
 

@@ -166,9 +166,10 @@ def _rise_with_dispersion(n, eta, eta_prop, y, hyper, out):
 
 @dataclass(frozen=True)
 class NegativeBinomialWithDispersion(OfCounts, MultiPredictorLikelihood):
-    """``f = r S(z) + y S(-z)``, ``r = e^lambda``, ``z = eta - lambda``, ``S(z) = log(1 + e^z)`` (spec 5n).
+    """The likelihood of counts with mean ``m = e^eta`` and variance ``m + m^2/r`` and an unknown ``r`` (spec 5n).
 
-    Counts with mean ``e^eta`` and variance ``m + m^2/r``; ``-log Gamma(r + y) + log Gamma(r)`` is not part of it.
+    The energy is ``f = r S(z) + y S(-z)`` with ``r = e^lambda``, ``z = eta - lambda`` and ``S(z) = log(1 + e^z)``. It
+    does not contain ``-log Gamma(r + y) + log Gamma(r)``.
     """
 
     predictors = 2

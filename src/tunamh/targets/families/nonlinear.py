@@ -15,7 +15,7 @@ from .user_responses import UserResponses
 
 
 class NonlinearFamily(UserFamily):
-    """Every predictor has columns of its own, and a name; the model itself has no columns."""
+    """A family of `tunamh.nonlinear`: every predictor has a name and its own columns; none is the main one."""
 
     main = False
     hazards_alone = True
@@ -30,7 +30,10 @@ class NonlinearFamily(UserFamily):
 
 
 class NamedResponses(UserResponses):
-    """The mean and the random responses as functions of predictors and columns by their names, in any order."""
+    """The mean and the random responses of a user's family, given as functions of named predictors and columns.
+
+    The arguments of these functions may be in any order.
+    """
 
     def __init__(
         self,

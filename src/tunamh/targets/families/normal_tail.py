@@ -15,7 +15,7 @@ def _scaled_cdf(z):
 
 @helper(fastmath=CONTRACT, inline=True)
 def probit_energy(z):
-    """``-log Phi(z)``."""
+    """Return ``-log Phi(z)``."""
     m = max(-z, 0.0)
     return 0.5 * m * m - log_quotient(_scaled_cdf(z), 1.0)
 

@@ -50,12 +50,12 @@ def _ordinal_rise(n, eta, eta_prop, y, hyper, out):
 
 
 class CumulativeLogit(MultiPredictorLikelihood):
-    """``f = log(1 + e^{eta_1}) + log(1 + e^{-eta_2})``, but not the first of the highest category, nor the second of
-    the lowest.
+    """The likelihood of ordered categories: ``f = log(1 + e^{eta_1}) + log(1 + e^{-eta_2})``.
 
-    ``eta_1 = x.theta - c_y`` and ``eta_2 = x.theta - c_{y-1}``. Since ``s(a) - s(b) = s(a) s(-b) (1 - e^{-(a-b)})`` for
-    the logistic function, the likelihood of a category is a product of two logistic ones and of a factor that depends
-    on cutpoints only, which `tunamh.targets.coordinates.shared.Cutpoints` has.
+    ``eta_1 = x.theta - c_y`` and ``eta_2 = x.theta - c_{y-1}``. The first term is absent in the highest category, the
+    second in the lowest. Since ``s(a) - s(b) = s(a) s(-b) (1 - e^{-(a-b)})`` for the logistic function, the likelihood
+    of a category is a product of two logistic likelihoods and of a factor that depends only on cutpoints. This factor
+    is in `tunamh.targets.coordinates.shared.Cutpoints`.
     """
 
     predictors = 2

@@ -173,10 +173,10 @@ def _at_hand(observations: Observations) -> InMemory:
 
 
 def cuts_of(times: np.ndarray, weights: np.ndarray, pieces: int) -> tuple[float, ...]:
-    """Times between pieces that have about as many events each; every one is the time of an event.
+    """Return the times between pieces so that all pieces have about the same number of events.
 
-    The ``k``-th is the smallest time before and at which ``k / pieces`` of all events happen. The last piece has an
-    event, too.
+    Each is the time of an event: the ``k``-th is the smallest time up to which ``k / pieces`` of all events happen. The
+    last piece has an event, too.
     """
     order = np.argsort(times, kind="stable")
     below = np.cumsum(weights[order])
@@ -186,7 +186,10 @@ def cuts_of(times: np.ndarray, weights: np.ndarray, pieces: int) -> tuple[float,
 
 
 def hazard_names(inner: np.ndarray, strata: Sequence[str | None]) -> tuple[str, ...]:
-    """``0 to 30``, ``30 to 90``, ``90 on``, with as few digits as will do; behind the stratum where there are any."""
+    """Return names of the pieces such as ``0 to 30``, ``30 to 90``, ``90 on``, with as few digits as possible.
+
+    If there are strata, the name of the stratum comes first.
+    """
     cuts = [0.0, *map(float, inner)]
     written = ([_with_digits(cut, digits) for cut in cuts] for digits in range(3, 18))
     ends = next((short for short in written if len(set(short)) == len(short)), list(map(repr, cuts)))
@@ -200,7 +203,7 @@ def _with_digits(cut: float, digits: int) -> str:
 
 
 def refuse_without_events(rows: InMemory, inner: np.ndarray, labels: tuple[str, ...]) -> None:
-    """A flat log hazard has a posterior only if its piece has an event."""
+    """Raise an error if a piece without an event has a flat log hazard, because there is no posterior."""
     counts = np.ones(rows.n_rows, bool) if rows.censored is None else rows.censored == 0
     counts &= True if rows.weights is None else rows.weights > 0
     hazard = np.searchsorted(inner, rows.y, side="left")
@@ -218,7 +221,11 @@ def refuse_without_events(rows: InMemory, inner: np.ndarray, labels: tuple[str, 
 
 
 def default_start(rows: InMemory) -> IndependentPrior:
-    """The rule of intercepts: about the logarithm of events per time, wider where columns are far from zero."""
+    """Return the default prior of the first log hazard.
+
+    It is the rule for intercepts: the centre is the logarithm of events per time, and the prior is wider if columns are
+    far from zero.
+    """
     parts = list(rows.map(_moments))
     n, mean, squares = parts[0][:3]
     for more, other, own, *_ in parts[1:]:

@@ -10,7 +10,11 @@ from .responses import Parameters, ResponseDistribution
 
 
 class Tables(NamedTuple):
-    """Hazards (draws, strata x pieces), cumulative hazards where their pieces begin, and where each row's begin."""
+    """Tables for piecewise constant hazards.
+
+    They are the hazards (draws, strata x pieces), the cumulative hazards at the beginning of each piece, and where the
+    pieces of each row's stratum begin.
+    """
 
     hazard: np.ndarray
     before: np.ndarray
@@ -18,10 +22,11 @@ class Tables(NamedTuple):
 
 
 class PiecewiseTimes(ResponseDistribution):
-    """``P(T > t) = exp(-e^eta H(t))``, ``H`` the integral of the hazard ``e^{a_j}``, ``cuts[j] < t <= cuts[j + 1]``.
+    """The distribution of `PiecewiseExponential`: ``P(T > t) = exp(-e^eta H(t))``.
 
-    The last hazard goes on without end. ``p["log_hazard"]`` are the ``a_j``, stratum by stratum, and ``p["stratum"]``
-    the number of each row's stratum (none: the first).
+    ``H`` is the integral of the hazard, which is ``e^{a_j}`` for ``cuts[j] < t <= cuts[j + 1]``. The last piece has no
+    end. ``p["log_hazard"]`` are the ``a_j``, stratum by stratum, and ``p["stratum"]`` is the number of each row's
+    stratum (if it is missing, the first).
     """
 
     def __init__(self, inner: tuple[float, ...]):

@@ -15,19 +15,19 @@ FAMILIES: dict[str, type[BaseFamily]] = {}
 
 
 def register(names: Mapping[str, Any]) -> None:
-    """Take the families among the names of a module."""
+    """Add the families in the namespace of a module to the list of built-in families."""
     found = {name: kind for name, kind in names.items() if isinstance(kind, type) and issubclass(kind, BaseFamily)}
     FAMILIES.update({name: kind for name, kind in found.items() if kind not in (BaseFamily, Family)})
     explain_constructors(FAMILIES)
 
 
 def of_responses(kind: Responses) -> list[str]:
-    """Names of the families of such responses."""
+    """Return the names of the families that have this kind of response."""
     return [name for name, family in FAMILIES.items() if family.responses is kind]
 
 
 def by_word() -> dict[str, Callable[[], BaseFamily]]:
-    """Families as the shell calls them."""
+    """Return the families by their names at the shell."""
     return {word: make for family in FAMILIES.values() for word, make in family.words().items()}
 
 
@@ -71,7 +71,10 @@ _NEAR = {
 
 
 def family_by_word(word: str) -> BaseFamily:
-    """A family by its word, such as ``"logistic"`` or ``"negative-binomial"``; raises a ValueError for others."""
+    """Return the family with a name such as ``"logistic"`` or ``"negative-binomial"``.
+
+    Raise `ValueError` for others.
+    """
     plain = word.strip().lower().replace("_", "-").replace(" ", "-")
     known = by_word()
     tight = {one.replace("-", ""): one for one in known}
@@ -84,7 +87,7 @@ def family_by_word(word: str) -> BaseFamily:
 
 
 def listed_by_responses() -> str:
-    """Their words, in a sentence: ``logistic, probit (0 or 1); gaussian (real); ...``."""
+    """Return all names of families in one sentence: ``logistic, probit (0 or 1); gaussian (real); ...``."""
     parts = []
     for kind in Responses:
         words = [word for name in of_responses(kind) for word in FAMILIES[name].words()]
@@ -93,7 +96,7 @@ def listed_by_responses() -> str:
 
 
 def family_as_json(family: Any) -> dict[str, Any]:
-    """A built-in family by its name and the numbers in it that are known; of others nothing but their text."""
+    """Describe a family for JSON: the name of a built-in family and its known numbers; for others only a text."""
     name, text = type(family).__name__, repr(family)[:200]
     if FAMILIES.get(name) is not type(family):
         return {"name": None, "text": text}
@@ -109,7 +112,7 @@ def family_as_json(family: Any) -> dict[str, Any]:
 
 
 def family_in_words(found: dict[str, Any]) -> str:
-    """``Student-t regression (df = 4)``; a user's own family by its text."""
+    """Return a family in words, such as ``Student-t regression (df = 4)``. For a user's own family it is its text."""
     if FAMILIES.get(str(found.get("name"))) is None:
         return str(found.get("text", ""))
     known = found.get("known")
@@ -130,7 +133,10 @@ def _title(found: dict[str, Any]) -> str:
 
 
 def family_from_json(found: dict[str, Any]) -> BaseFamily | None:
-    """The family with its known numbers, what is unknown left out; None of one of a user's own."""
+    """Return the family with its known numbers, or None for a user's own family.
+
+    Unknown parameters have their defaults.
+    """
     kind = FAMILIES.get(str(found.get("name")))
     if kind is None:
         return None
@@ -147,7 +153,10 @@ _ASKED_FOR = ("energy", "rise", "derivatives", "suprema")
 
 
 def as_family(given: Any) -> BaseFamily:
-    """A family as it is, by its word, or a plain object with its members as one; raises a TypeError for others."""
+    """Return the family that a user passes: a family, its name, or an object with the members of a family.
+
+    Raise `TypeError` for anything else.
+    """
     if isinstance(given, BaseFamily):
         return given
     if isinstance(given, str):

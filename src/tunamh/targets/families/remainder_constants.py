@@ -31,14 +31,16 @@ LARGE = 650.0  # beyond it `exp_negative` stays what it is
 def second_order_near(
     derivatives: Derivatives, eta: np.ndarray, radius: np.ndarray, peaks: Peaks, supremum: np.ndarray | float
 ) -> np.ndarray:
-    """An upper bound of the constant of order 2, given all ``peaks`` of ``f'''`` and the supremum of ``|f'''|``.
+    """Return an upper bound of the constant of order 2, given all ``peaks`` of ``f'''`` and the supremum of ``|f'''|``.
 
-    Let ``h(z)`` be the quotient, without the bars. It is ``int_0^1 2 (1-t) f'''(eta + t z) dt``, a mean of ``f'''``
-    between ``eta`` and ``eta + z``. Where ``f'''`` is monotone from ``eta`` to ``eta + rho``, so is the integrand in
-    ``z``, hence ``h``: on this side ``|h|`` is largest at ``z = rho`` or, in the limit, at 0, where it is ``|f'''|``.
-    Where ``f'''`` turns on the way, its largest value on this side is a bound.
+    Let ``h(z)`` be the quotient in the definition of the constant, without absolute values. It is ``int_0^1 2 (1-t)
+    f'''(eta + t z) dt``, a mean of ``f'''`` between ``eta`` and ``eta + z``. If ``f'''`` is monotone from ``eta`` to
+    ``eta + rho``, the integrand is monotone in ``z``, so ``h`` is, too: on this side ``|h|`` is largest at ``z = rho``
+    or in the limit 0, where it is ``|f'''|``. If ``f'''`` has a peak on the way, its largest value on this side is a
+    bound.
 
-    The quotient cancels for small radii; what it may have lost is added, and ``sup |f'''|`` taken where it is less.
+    For small radii the quotient loses digits. The possible loss is added, and ``sup |f'''|`` is used where it is
+    smaller.
     """
     eta, wide = vectors_of_one_shape(eta, np.minimum(widened(eta, radius), ENDLESS))
     here, below, above = (_three(derivatives(at), eta) for at in (eta, eta - wide, eta + wide))
@@ -51,12 +53,14 @@ def second_order_near(
 
 
 def exponential_second_order(log_second: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """``f''(eta) phi(rho)``, ``phi(x) = 2 (e^x - 1 - x) / x^2``: constants of order 2 of ``e^eta`` and ``e^-eta``.
+    """Return ``f''(eta) phi(rho)``: constants of order 2 of ``e^eta`` and ``e^-eta``.
 
-    The quotient without the bars is ``f''(eta) phi(+-z)``, and ``phi(x) = int_0^1 2 (1-t) e^{tx} dt`` is positive and
-    grows on the whole line. Where only ``|f'''| <= f''``, ``f''(eta + s) <= f''(eta) e^|s|`` makes it an upper bound.
+    The function is ``phi(x) = 2 (e^x - 1 - x) / x^2``. The quotient in the definition of the constants, without
+    absolute values, is ``f''(eta) phi(+-z)``, and ``phi(x) = int_0^1 2 (1-t) e^{tx} dt`` is positive and grows on the
+    whole line. If only ``|f'''| <= f''`` is known, ``f''(eta + s) <= f''(eta) e^|s|`` shows that it is an upper bound.
 
-    ``phi`` by its series below 1, with ``f''`` in the exponent above, so that their product overflows only if it must.
+    Below 1, ``phi`` is computed by its series. Above 1, ``f''`` is part of the exponent, so the product overflows only
+    if its value is too large.
     """
     log_second, eta, radius = vectors_of_one_shape(log_second, eta, radius)
     result = np.empty(eta.shape)
@@ -83,7 +87,7 @@ def _larger(a, b):
 
 @helper(inline=True)
 def widened_of(eta, radius):
-    """As `widened`; at most `ENDLESS`."""
+    """Return what `widened` returns, but at most `ENDLESS`."""
     wide = radius + SLACK * (1.0 + abs(eta) + radius)
     return ENDLESS if wide > ENDLESS else wide
 
@@ -96,7 +100,7 @@ def is_ahead(where, sign, eta, wide):
 
 @helper(fastmath=CONTRACT, inline=True)
 def by_the_end(sign, eta, wide, here, end):
-    """The quotient at ``z = sign wide``, with what rounding may have taken from it, or its limit at 0."""
+    """Return the quotient at ``z = sign wide`` plus its rounding error, or its limit at 0 if this is larger."""
     sizes = abs(end[0]) + abs(here[0]) + abs(here[1]) * wide
     sizes += (abs(end[1]) + abs(here[1])) * (abs(eta) + wide)  # eta + wide is rounded, too
     mean = abs(end[0] - here[0] - sign * wide * here[1]) + _DIGITS * sizes
@@ -122,7 +126,7 @@ def _second_order_of_ends(eta, wide, here, below, above, where, height, out):
 
 @helper(fastmath=CONTRACT, inline=True)
 def phi(x):
-    """Its series, for ``x`` up to 1."""
+    """Return ``phi(x)`` for ``x`` up to 1 by its series."""
     series = _PHI[17]
     series = series * x + _PHI[16]
     series = series * x + _PHI[15]
@@ -145,7 +149,7 @@ def phi(x):
 
 @helper(fastmath=CONTRACT, inline=True)
 def exponential_far(log_second, wide):
-    """``f'' phi(wide)`` for a wide of 1 or more."""
+    """Return ``f'' phi(wide)`` for ``wide`` of 1 or more."""
     if not wide < ENDLESS:
         return np.inf
     above = exp_any(log_second + wide)
@@ -155,9 +159,9 @@ def exponential_far(log_second, wide):
 
 @helper
 def far_rows(eta, radius):
-    """How many rows have a wide of 1 or more, or a second derivative that underflows.
+    """Return the number of rows with ``wide`` of 1 or more, or with a second derivative that underflows.
 
-    Mostly none: what has to be done for them would else be done for all, and cost as much as the rest.
+    Mostly there are none. Then the expensive formula for such rows can be left out for all rows.
     """
     count = 0
     for i in range(eta.size):
@@ -184,7 +188,7 @@ _PHI_THIRD = np.array([6 / math.factorial(k + 3) for k in range(18)])  # up to r
 
 
 def exponential_third_order(log_second: np.ndarray, eta: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """``f'' 6 (e^rho - 1 - rho - rho^2/2) / rho^3``: the constants of order 3 of ``e^eta``, attained at ``rho``."""
+    """Return ``f'' 6 (e^rho - 1 - rho - rho^2/2) / rho^3``: constants of order 3 of ``e^eta``."""
     wide = widened(eta, radius)
     with np.errstate(over="ignore", invalid="ignore"):
         second = np.exp(log_second)

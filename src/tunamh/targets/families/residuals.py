@@ -18,7 +18,7 @@ _ROUNDING = 1e15  # what is this many times larger than the scale is rounded by 
 
 
 class ErrorScale(BaseFamily):
-    """A family whose errors have a ``scale``: a number (known), a prior, or None (unknown, with the default prior)."""
+    """A family whose errors have a ``scale``: a known number, a prior, or None (unknown, with the default prior)."""
 
     scale: Any
 
@@ -36,7 +36,7 @@ class ErrorScale(BaseFamily):
 
 
 class ResidualFamily(ErrorScale, Family):
-    """A family of real responses. The energy of a row depends on the residual alone."""
+    """A family of real responses. The energy of a row depends only on its residual."""
 
     responses = Responses.REALS
     parameters: ClassVar[tuple[str, ...]] = ("scale",)

@@ -6,10 +6,10 @@ import numpy as np
 
 
 class WrongResponse(ValueError):
-    """A response that a family does not know.
+    """An error for a response that a family does not allow.
 
-    ``wanted`` says what responses must be, ``row`` and ``value`` are the first that is not so, ``advice`` says what to
-    do, and ``kind`` what the responses are: labels, classes; empty where they are numbers of any kind.
+    ``wanted`` says what responses must be; ``row`` and ``value`` are the first wrong response; ``advice`` says what to
+    do; ``kind`` says what the responses are, such as labels or classes (empty: numbers of any kind).
     """
 
     def __init__(self, wanted: str, row: int, value: float, advice: str = "", kind: str = ""):
@@ -21,7 +21,7 @@ class WrongResponse(ValueError):
 
     @property
     def without_name(self) -> str:
-        """The sentence where the response was named before."""
+        """Return the sentence without the name of the response, for a place where the name was said before."""
         return self.told(self.kind or "it")
 
     def told(self, responses: str) -> str:
@@ -30,7 +30,7 @@ class WrongResponse(ValueError):
 
 
 def first_wrong(wrong: np.ndarray, y: np.ndarray, wanted: str, advice: str = "", kind: str = "") -> WrongResponse:
-    """The error for the first response that is ``wrong``."""
+    """Return the error for the first response that is ``wrong``."""
     row = int(np.argmax(wrong))
     return WrongResponse(wanted, row, float(y[row]), advice, kind)
 

@@ -17,7 +17,7 @@ __all__ = ["Classes", "Labels", "Located", "LogLocated", "OfMean", "stats"]
 
 
 class Labels(ResponseDistribution):
-    """``p["trials"]`` trials, of which each succeeds with a probability; the mean is that probability."""
+    """The distribution of a number of successes in ``p["trials"]`` trials. Its mean is the probability of success."""
 
     discrete = True
 
@@ -43,7 +43,7 @@ class Labels(ResponseDistribution):
 
 
 class Located(ResponseDistribution):
-    """``y = eta + scale eps``; ``errors(p)`` is the distribution of ``eps``."""
+    """The distribution of ``y = eta + scale eps``. ``errors(p)`` is the distribution of ``eps``."""
 
     def __init__(self, errors: Callable[[Parameters], Any]):
         self.errors = errors
@@ -72,7 +72,10 @@ class Located(ResponseDistribution):
 
 
 class LogLocated(Located):
-    """``log y = eta + scale eps``; ``factor(scale)`` is the mean of ``e^(scale eps)``."""
+    """The distribution of ``y`` with ``log y = eta + scale eps``.
+
+    ``factor(scale)`` is the mean of ``e^(scale eps)``.
+    """
 
     def __init__(self, errors: Callable[[Parameters], Any], factor: Callable[[Any], Any]):
         super().__init__(errors)
@@ -99,7 +102,10 @@ class LogLocated(Located):
 
 
 class OfMean(ResponseDistribution):
-    """A distribution of SciPy, by the mean ``m`` and the family's parameters; ``discrete`` tells densities apart."""
+    """A distribution of SciPy, given by the mean ``m`` and the parameters of the family.
+
+    ``discrete`` is True for probabilities of counts and False for densities.
+    """
 
     def __init__(
         self,
@@ -135,7 +141,7 @@ class OfMean(ResponseDistribution):
 
 
 class Classes(ResponseDistribution):
-    """Classes by number; ``probabilities(eta, p)`` is (draws, rows, classes)."""
+    """The distribution of classes by number. ``probabilities(eta, p)`` is an array (draws, rows, classes)."""
 
     of_classes = discrete = True
 

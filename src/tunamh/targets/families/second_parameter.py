@@ -25,7 +25,7 @@ WIDE = LogNormal(1.0, 2.0)
 def one_number(
     observations: Observations, likelihood: Any, form: Form, name: str, prior: PositivePrior, start: float
 ) -> RowLayout:
-    """A positive parameter that all rows share."""
+    """Return the rows of a regression with a positive parameter that all rows share."""
     names = column_names(observations)
     begin = np.append(np.zeros(len(names)), prior.inside(start))
     rows = shared_scalar(observations)
@@ -33,9 +33,10 @@ def one_number(
 
 
 def refuse_constant(observations: Observations, name: str, prior: Any, link: Any) -> None:
-    """Responses that the columns explain exactly: the density grows with a power of the shape or precision.
+    """Raise an error if the columns explain the responses exactly.
 
-    A prior that falls as a power does leaves no posterior then, and a log-normal one a posterior beyond all numbers.
+    Then the density grows with a power of the shape or precision. With a prior whose tail is a
+    power there is no posterior, and with a log-normal prior the posterior is at numbers too large for the computer.
     """
     fit = None if prior.falls_fast else rough_fit(observations, link)
     if fit is not None and fit.exact:
@@ -43,7 +44,10 @@ def refuse_constant(observations: Observations, name: str, prior: Any, link: Any
 
 
 def by_columns(observations: Observations, likelihood: Any, name: str, prior: Any, start: np.ndarray) -> RowLayout:
-    """A parameter whose link is ``z.gamma``: its coefficients are a variable of the parameter's name."""
+    """Return the rows of a regression with a parameter whose link is ``z.gamma``.
+
+    Its coefficients are a variable with the name of the parameter.
+    """
     second, labels = observations.others[0], observations.other_names[0]
     if prior is not None and not isinstance(prior, IndependentPrior):
         raise TypeError(
@@ -60,7 +64,10 @@ def by_columns(observations: Observations, likelihood: Any, name: str, prior: An
 
 
 def prior_of_columns(observations: Observations, which: int, prior: IndependentPrior | None) -> IndependentPrior:
-    """The family's prior of the coefficients, that of the columns (a formula's), or the default."""
+    """Return the prior of the parameter's coefficients.
+
+    It is the prior of the family, or that of the columns (from a formula), or the default.
+    """
     if prior is not None:
         return prior
     own = observations.other_priors
@@ -72,7 +79,7 @@ def described_by_columns(observations: Observations) -> bool:
 
 
 def start_at(observations: Observations, level: float = 0.0) -> np.ndarray:
-    """Zeros, and coefficients of the second predictor that make it about ``level``, as far as its columns can."""
+    """Return a start: zeros, and coefficients of the second predictor that bring it close to ``level``."""
     some = observations.take(np.arange(min(observations.n_rows, 1000))).rows()
     Z = some.others[0].dense()
     size = np.sqrt(np.einsum("ij,ij->j", Z, Z))
@@ -82,7 +89,7 @@ def start_at(observations: Observations, level: float = 0.0) -> np.ndarray:
 
 
 def positive_counts(observations: Observations, temper: float) -> tuple[np.ndarray, np.ndarray]:
-    """The counts above zero that occur, in order, and what the rows that have them weigh."""
+    """Return the counts above zero that occur, sorted, and the total weight of the rows with each count."""
     found: dict[float, float] = {}
 
     def count(rows: Any) -> tuple[np.ndarray, np.ndarray]:

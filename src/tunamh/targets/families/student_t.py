@@ -183,7 +183,10 @@ class StudentT(ResidualFamily):
 def with_unknown_scale_and_df(
     observations: Observations, temper: float, scale: PositivePrior | None, df: PositivePrior
 ) -> RowLayout:
-    """Student-t errors of unknown scale and degrees of freedom: the latter a second predictor that all rows share."""
+    """Return the rows for Student-t errors with unknown scale and unknown degrees of freedom.
+
+    The degrees of freedom are a second predictor that all rows share.
+    """
     alone = with_unknown_scale(observations, temper, scale, StudentTWithDf())
     rows, form, start = shared_scalar(alone.observations), alone.form, np.append(np.asarray(alone.start), 5.0)
     assert isinstance(form, Scale)
@@ -193,7 +196,7 @@ def with_unknown_scale_and_df(
 
 
 def with_unknown_df(observations: Observations, temper: float, scale: float, df: PositivePrior) -> RowLayout:
-    """Student-t errors of a known scale and unknown degrees of freedom."""
+    """Return the rows for Student-t errors with known scale and unknown degrees of freedom."""
     alone = known_scale(observations, scale, lambda rows: rows.y, StudentTWithDf())
     form = Df(observations.design.dim, uncensored_weight(observations, temper))
     start = np.append(rough_fit(observations, lambda rows: rows.y).b0, 5.0)
@@ -234,9 +237,10 @@ _PEAKS = math.sqrt(2.0) - 1, math.sqrt(2.0) + 1  # of |f_qqq| in |q| / sqrt(nu)
 
 @dataclass(frozen=True)
 class StudentTWithDf(MultiPredictorLikelihood):
-    """``f = (nu+1)/2 log(1 + q^2/nu)``, ``nu = e^kappa``; the predictor ``q`` is a residual over its scale (spec 5n).
+    """The likelihood ``f = (nu+1)/2 log(1 + q^2/nu)`` with ``nu = e^kappa`` (spec 5n).
 
-    Responses are not looked at. ``log Gamma(nu/2) - log Gamma((nu+1)/2) + kappa/2`` is not part of it.
+    The predictor ``q`` is a residual divided by its scale, so the response itself is not read. The energy does not
+    contain ``log Gamma(nu/2) - log Gamma((nu+1)/2) + kappa/2``.
     """
 
     predictors = 2
@@ -248,7 +252,10 @@ class StudentTWithDf(MultiPredictorLikelihood):
         """Do nothing: every real number is an allowed response."""
 
     def derivatives(self, eta: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """With ``a = q^2 / (nu + q^2)`` and ``l = log(1 + q^2/nu)``; derivatives in kappa of ``a`` are ``-a (1-a)``."""
+        """Return the derivatives, from ``a = q^2 / (nu + q^2)`` and ``l = log(1 + q^2/nu)``.
+
+        The derivative of ``a`` with respect to kappa is ``-a (1-a)``.
+        """
         q, nu = np.broadcast_arrays(eta[0], np.exp(eta[1]))
         total = nu + q * q
         a, log = q * q / total, np.log1p(q * q / nu)
@@ -298,8 +305,9 @@ def _student_thirds(t, nu):
 
 
 def _student_critical(nu):
-    """Candidate maximisers ``t``. Invalid roots come out as NaN or non-positive; the caller clips candidates to the
-    interval, so they are harmless.
+    """Candidate maximisers ``t``.
+
+    Invalid roots come out as NaN or non-positive; the caller clips candidates to the interval, so they are harmless.
     """
     e = 1 / nu
     yield from _PEAKS

@@ -27,14 +27,17 @@ def _checked(y: np.ndarray, trials: np.ndarray) -> None:
 
 
 def as_fractions(found: InMemory, trials: np.ndarray) -> InMemory:
-    """One row of weight ``n`` and response ``k / n``: for energies that are linear in the label."""
+    """Return one row with weight ``n`` and response ``k / n``, for energies that are linear in the label."""
     _checked(found.y, trials)
     y, weights = fractions(found.y, trials, found.weights)
     return replace(found, y=as_large(y), weights=as_large(weights))
 
 
 def as_two_rows(found: InMemory, trials: np.ndarray) -> InMemory:
-    """A row of weight ``k`` and label 1 and one of weight ``n - k`` and label 0, where there are any."""
+    """Return two rows in place of one: weight ``k`` and label 1, weight ``n - k`` and label 0.
+
+    Rows of weight 0 are left out.
+    """
     _checked(found.y, trials)
     times = np.stack([found.y, trials - found.y], axis=1)
     index, label = np.nonzero(times)

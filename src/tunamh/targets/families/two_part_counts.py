@@ -21,11 +21,10 @@ from .second_parameter import by_columns, described_by_columns, start_at
 
 
 class TwoPartFamily(OfCounts, BaseFamily):
-    """A family of counts with a further probability.
+    """A family of counts with a further probability, for example of extra zeros.
 
-    The probability is one number, or it depends on columns through the logistic function.
-
-    The probability is the only entry of ``described``; ``likelihood`` is that of its rows.
+    The probability is one number, or it depends on columns through the logistic function. Its name is the only entry of
+    ``described``; ``likelihood`` is the likelihood of rows in which it depends on columns.
     """
 
     responses = Responses.COUNTS
@@ -71,7 +70,7 @@ class TwoPartFamily(OfCounts, BaseFamily):
 
 
 class TwoPartLikelihood(OfCounts, FormulaLikelihood):
-    """Zeros have the first formula, positive counts the second."""
+    """Base class of likelihoods of counts that have one formula for zeros and another for positive counts."""
 
     def rises(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return two boolean arrays (n,): does the energy grow without limit in the first predictor, up and down?
@@ -85,5 +84,5 @@ class TwoPartLikelihood(OfCounts, FormulaLikelihood):
 
 
 def softplus_thirds(zeta: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """The supremum of ``|S'''|`` near ``zeta``, ``S(z) = log(1 + e^z)``; that of ``S(-zeta)`` is the same."""
+    """Return the supremum of ``|S'''|`` near ``zeta`` with ``S(z) = log(1 + e^z)``. For ``S(-zeta)`` it is the same."""
     return Logistic().suprema_near(np.zeros_like(zeta), zeta, radii).third

@@ -23,9 +23,10 @@ _PRIOR_DF, _PRIOR_WIDTH = 3.0, 2.5
 
 
 def default_scale_prior(observations: Observations, response: Any, *, shape: bool = False) -> HalfStudentT:
-    """Half-Student-t with 3 degrees of freedom and 2.5 times the typical deviation of the responses as its scale.
+    """Return the default prior of a scale: half-Student-t with 3 degrees of freedom.
 
-    A shape is one over a scale, and so is that of its prior.
+    Its scale is 2.5 times the typical deviation of the responses. A shape is 1 divided by a scale, and the scale of its
+    prior is computed accordingly.
     """
     step = max(1, observations.n_rows // 10_000)
     y = response(observations.take(np.arange(0, observations.n_rows, step)).rows())
@@ -36,7 +37,7 @@ def default_scale_prior(observations: Observations, response: Any, *, shape: boo
 
 
 def uncensored_weight(observations: Observations, temper: float) -> float:
-    """What the rows whose response is known weigh together, tempering included."""
+    """Return the total weight of the rows whose response is known, including the temper."""
 
     def terms(rows: Rows) -> tuple[float]:
         weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
@@ -46,7 +47,10 @@ def uncensored_weight(observations: Observations, temper: float) -> float:
 
 
 def refuse_perfect_fit(observations: Observations, response: Any, b0: np.ndarray, name: str, way_out: str) -> None:
-    """Where all residuals are rounding, the density grows without end as the scale goes to zero."""
+    """Raise an error if all residuals are zero up to rounding.
+
+    Then the density is unbounded as the scale goes to zero.
+    """
 
     def sizes(rows: Rows) -> tuple[float, float, int]:
         counts = np.ones(len(rows.y), bool) if rows.weights is None else rows.weights > 0
@@ -72,7 +76,10 @@ def with_unknown_scale(
     name: str = "scale",
     response: Any = lambda rows: rows.y,
 ) -> RowLayout:
-    """A regression of ``response`` whose scale (or, by the name of shape, one over it) has a prior."""
+    """Return the rows of a regression of ``response`` whose scale has a prior.
+
+    If ``name`` is that of a shape, the prior is that of 1 divided by the scale.
+    """
     if prior is not None and not isinstance(prior, PositivePrior):
         raise TypeError(f"the prior of a {name} must be a prior of a positive parameter, got {shown(prior)}.")
     fit = rough_fit(observations, response)

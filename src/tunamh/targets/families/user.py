@@ -23,10 +23,11 @@ from .user_responses import UserResponses
 
 
 class UserFamily(BaseFamily):
-    """Rows of several predictors: the first is ``x.theta``, each other one number for all rows, or columns of its own.
+    """A user's own family with several predictors: the first is ``x.theta``.
 
-    By ``GLM(..., predictors={"zeta": Z})`` the parameter ``zeta`` of the energy is ``z.gamma``. Columns of the data
-    that the energy is given as they are come in the same way, by their names.
+    Each other predictor is one number for all rows, or it has its own columns: with ``GLM(..., predictors={"zeta":
+    Z})`` the parameter ``zeta`` of the energy is ``z.gamma``. Columns of the data that the energy reads as they are are
+    also passed in ``predictors``, by their names.
     """
 
     main = True
@@ -181,7 +182,10 @@ def family(
 
 
 def arguments_of(energy: Callable[..., Any], columns: Sequence[str] = ()) -> Arguments:
-    """Those of a family: predictors first and the response last, columns of the data between them."""
+    """Return the arguments of the energy of a family.
+
+    First come the predictors, then columns of the data, then the response.
+    """
     names = signature_of(energy)
     listed = f"energy({', '.join(names)})"
     if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
@@ -205,7 +209,7 @@ def checked_responses(
     mean: Callable[..., Any] | None,
     draw: Callable[..., Any] | None,
 ) -> UserResponses:
-    """What a user says of responses; raises for priors and functions that are none."""
+    """Return what a user says of the responses. Raise an error for priors and functions that cannot be used."""
     for key, prior in (shared or {}).items():
         if key not in names:
             said = f"its shared parameters are {', '.join(names)}" if names else "there are none"

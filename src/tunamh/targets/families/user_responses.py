@@ -15,7 +15,10 @@ from .responses import Parameters, ResponseDistribution
 
 
 class UserResponses(ResponseDistribution):
-    """``names`` are those of the parameters behind the linear predictor, in the order of the energy's arguments."""
+    """The distribution of the responses of a user's own family.
+
+    ``names`` are the parameters after the linear predictor, in the order of the energy's arguments.
+    """
 
     def __init__(
         self,

@@ -68,7 +68,7 @@ class Weibull(CensoredFamily):
 
 
 class WeibullTimes(ResponseDistribution):
-    """``P(T > t) = exp(-(t e^-eta)^shape)``."""
+    """The distribution of Weibull times: ``P(T > t) = exp(-(t e^-eta)^shape)``."""
 
     def mean(self, eta: np.ndarray, p: Parameters) -> np.ndarray:
         from scipy.special import gamma
@@ -135,10 +135,11 @@ def _early_derivatives(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 @dataclass(frozen=True)
 class CensoredWeibull(CensoredLikelihood):
-    """``e^q - q`` observed, ``e^q`` right-censored, ``-log(1 - exp(-e^q))`` left-censored, ``q = -z``.
+    """The likelihood of Weibull times that may be censored, with ``q = -z`` for the standardised residual ``z``.
 
-    The last is the energy of a label of 1 in the complementary log-log family, at ``q``. But for the last,
-    ``|f'''| = f''``.
+    The energy is ``e^q - q`` if the time is observed, ``e^q`` if it is right-censored, and ``-log(1 - exp(-e^q))`` if
+    it is left-censored. The last one is the energy of a label 1 in the complementary log-log family at ``q``. The first
+    two have ``|f'''| = f''``.
     """
 
     energy = _weibull_energy

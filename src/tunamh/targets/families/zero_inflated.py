@@ -71,10 +71,10 @@ def _inflated_count(eta: Any, zeta: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class ZeroInflatedPoisson(TwoPartLikelihood):
-    """Zero with probability ``pi``, else a Poisson count: ``mu = e^eta``, ``pi`` the logistic function of ``zeta``.
+    """The likelihood of counts that are zero with probability ``pi``, and otherwise Poisson with mean ``mu = e^eta``.
 
-    ``f = -log(pi + (1-pi) e^-mu)`` for ``y = 0``, which is ``S(-zeta) - S(-(mu + zeta))``, ``S(z) = log(1 + e^z)``; and
-    ``f = -log(1-pi) + mu - y eta`` for ``y > 0``.
+    ``pi`` is the logistic function of ``zeta``. The energy is ``f = -log(pi + (1-pi) e^-mu) = S(-zeta) - S(-(mu +
+    zeta))`` for ``y = 0``, with ``S(z) = log(1 + e^z)``, and ``f = -log(1-pi) + mu - y eta`` for ``y > 0``.
     """
 
     predictors = 2
@@ -143,10 +143,11 @@ def _inflated_binomial_count(eta: Any, lam: Any, zeta: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class ZeroInflatedNegativeBinomial(TwoPartLikelihood):
-    """Zero with probability ``pi``, else a count of `NegativeBinomialWithDispersion`, without its rest for ``y > 0``.
+    """The likelihood of counts that are zero with probability ``pi``, and otherwise negative binomial.
 
-    ``f = S(-zeta) - S(-(r S(z) + zeta))`` for ``y = 0``, as ``e^{-r S(z)}`` is the probability of a zero count there;
-    ``f = S(zeta) + r S(z) + y S(-z)`` for ``y > 0``.
+    The energy is ``f = S(-zeta) - S(-(r S(z) + zeta))`` for ``y = 0``, because ``e^{-r S(z)}`` is the probability of a
+    negative binomial zero, and ``f = S(zeta) + r S(z) + y S(-z)`` for ``y > 0``. Like `NegativeBinomialWithDispersion`,
+    it does not contain the terms with the gamma function.
     """
 
     predictors = 3
@@ -263,7 +264,7 @@ def _with_dispersion(observations: Observations, temper: float, dispersion: Any,
 
 
 class ZeroInflatedCounts(ResponseDistribution):
-    """Zero with probability ``inflation``, else a count."""
+    """The distribution of `ZeroInflated`: zero with probability ``inflation``, otherwise a count."""
 
     discrete = True
 

@@ -20,10 +20,11 @@ from ..observations.observed import InMemory
 
 
 class RowDensity(NamedTuple):
-    """What a block of rows needs to know: small, since blocks may be in other processes.
+    """What is needed to compute the log density of a block of rows.
 
-    ``coefficients`` are one vector for each predictor. ``described`` has the coefficients of parameters that columns
-    describe, in the order of the rows' further blocks. ``first`` is the number of the first category.
+    It is small, because it may be sent to other processes. ``coefficients`` contains one vector for each predictor.
+    ``described`` has the coefficients of parameters that have columns, in the order of the rows' further blocks.
+    ``first`` is the number of the first category.
     """
 
     family: BaseFamily
@@ -34,14 +35,14 @@ class RowDensity(NamedTuple):
 
 
 def log_likelihood(target: Any, point: np.ndarray) -> float:
-    """At the walked coordinates ``point``, tempered as the target is."""
+    """Return the log likelihood at ``point``, which is in the coordinates of a chain. It includes the temper."""
     density = row_density(target, point)
     (total,) = target.user_rows.sums(partial(of_block, density))
     return target.temper * (float(total) + of_trials(target))
 
 
 def row_density(target: Any, point: np.ndarray) -> RowDensity:
-    """The parameters at ``point``, by what they are for a row."""
+    """Return the parameters at ``point`` in the form in which a block of rows needs them."""
     layout, rows, family = target.row_layout, target.user_rows, target.user_family
     natural = point if layout.form is None else layout.form.to_user(point)
     count, dim = len(layout.names), rows.design.dim
@@ -62,7 +63,7 @@ def row_density(target: Any, point: np.ndarray) -> RowDensity:
 
 
 def of_block(density: RowDensity, rows: Rows) -> tuple[float]:
-    """The sum of ``w_i log p(y_i)`` over the rows of a block."""
+    """Return the sum of ``w_i log p(y_i)`` over the rows of a block."""
     family = density.family
     responses = family.response_distribution()
     if responses is None:
@@ -107,7 +108,7 @@ def _smallest_response(rows: Rows) -> float:
 
 
 def of_trials(target: Any) -> float:
-    """``sum_i w_i log binomial(n_i, k_i)``; 0 without trials."""
+    """Return ``sum_i w_i log binomial(n_i, k_i)``, or 0 if there are no trials."""
     if target.given_trials is False and target.user_rows.origin is None and not _counts(target.user_rows):
         return 0.0
     rows = target.user_rows

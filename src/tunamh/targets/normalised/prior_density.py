@@ -22,7 +22,7 @@ _WAY_OUT = "give proper priors, such as the default ones or prior=tunamh.Normal(
 
 
 def refuse_without_density(target: Any) -> None:
-    """Raise for priors whose density has no constant, or none that is known."""
+    """Raise an error for priors whose density has no normalising constant, or an unknown one."""
     own, names = target.coefficient_prior, target.row_layout.names
     if target.user_family.response_distribution() is None:
         raise NotApplicable(f"the density of a response of {target.user_family!r} is not known.")
@@ -56,7 +56,7 @@ def refuse_without_density(target: Any) -> None:
 
 
 def refuse_flat_laws(laws: Laws, names: list[str]) -> None:
-    """Raise if one of these laws has no constant."""
+    """Raise an error if one of these laws has no normalising constant."""
     flat = np.flatnonzero(improper(laws))
     if len(flat):
         raise NotApplicable(
@@ -71,7 +71,10 @@ def _fixed(own: ReadyIndependent) -> np.ndarray:
 
 
 def log_prior_at(target: Any, point: np.ndarray) -> float:
-    """Of the walked coordinates, the Jacobian included; without the laws of coefficients whose scales are unknown."""
+    """Return the log density of the prior at a point in the coordinates of a chain, including the Jacobian.
+
+    The priors of coefficients that have unknown scales are left out.
+    """
     layout = target.row_layout
     form, natural, jacobian = layout.form, point, 0.0
     if form is not None:

@@ -17,7 +17,10 @@ Result = TypeVar("Result")
 
 
 class Observations(Value, ABC):
-    """Rows of features, responses and, maybe, weights and offsets; ``design`` says how features are packed."""
+    """The rows of a regression: features, responses, and possibly weights and offsets.
+
+    ``design`` says how features are packed.
+    """
 
     n_rows: int
     design: Design
@@ -62,55 +65,58 @@ class Observations(Value, ABC):
 
     @property
     def has_censoring(self) -> bool:
-        """Whether rows say if their response is known only to be larger or smaller."""
+        """Return True if the rows say which responses are censored."""
         return False
 
     @property
     def has_entry(self) -> bool:
-        """Whether rows say when they come under observation."""
+        """Return True if the rows have times of entry, at which their observation begins."""
         return False
 
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """A short hash of the data: their shape and all numbers in them."""
+        """Return a short hash of the data: of their shape and of all numbers in them."""
 
     @abstractmethod
     def map(self, function: Callable[[Rows], Result]) -> Iterator[Result]:
-        """``function`` of every block of rows, in their order; ``X`` of a block is one of the design's."""
+        """Yield ``function(block)`` for every block of rows, in the order of the rows.
+
+        The ``X`` of a block is a block of the design.
+        """
 
     def sums(self, terms: Callable[[Rows], tuple]) -> list:
-        """``terms`` of every block, added up in the order of the blocks."""
+        """Return the sums of ``terms(block)`` over all blocks, added in the order of the blocks."""
         return added_up(self.map(terms))
 
     @abstractmethod
     def take(self, index: np.ndarray) -> Sample:
-        """The rows with these numbers, in this order."""
+        """Return the rows with these numbers, in this order."""
 
     def take_each(self, indices: list[np.ndarray]) -> Iterator[Sample]:
-        """Several samples; where each would need a map, all of them in one."""
+        """Yield several samples of rows. If reading a sample needs a pass over all rows, one pass reads all samples."""
         return map(self.take, indices)
 
     @abstractmethod
     def on_columns(self, which: np.ndarray) -> Observations:
-        """With some of the columns only, a mask."""
+        """Return the observations with some of the columns; ``which`` is a boolean mask."""
 
     @abstractmethod
     def check(self, rows: Rows) -> None:
-        """Raise unless these rows are as they were when the target was made."""
+        """Raise an error if these rows have changed since the target was made."""
 
     @abstractmethod
     def check_some(self) -> None:
-        """The same for a few rows, spread over the data."""
+        """Check a few rows, spread over the data, for changes."""
 
 
 class Sample(Observations):
-    """Observations that are in memory as a whole."""
+    """Observations whose rows are all in memory."""
 
     @abstractmethod
     def rows(self) -> Rows:
-        """All of them."""
+        """Return all rows."""
 
     @abstractmethod
     def weighted_up(self, factor: float) -> Sample:
-        """With all weights multiplied by ``factor``."""
+        """Return the observations with all weights multiplied by ``factor``."""

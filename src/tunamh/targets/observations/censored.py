@@ -13,7 +13,10 @@ _FEW_VALUES = 5  # of a column of events, that an error names
 
 
 def censoring(censored: Any, event: Any) -> Any:
-    """Codes of censoring, which may be told by events: 1 where the time is that of the event, 0 where it is larger."""
+    """Return codes of censoring from the arguments ``censored`` and ``event``, of which a user passes at most one.
+
+    An event of 1 means that the time is known, and 0 that the true time is larger.
+    """
     if event is None:
         return censored
     if censored is not None:
@@ -25,7 +28,7 @@ def censoring(censored: Any, event: Any) -> Any:
 
 
 def codes_of_events(event: Any) -> Any:
-    """``1 - event``, in the container that it came in."""
+    """Return ``1 - event`` in the same kind of container."""
     values = np.asarray(event)
     wrong = ~np.isin(values, (0, 1))
     if wrong.any():
@@ -47,7 +50,7 @@ def _values_told(values: np.ndarray) -> str:
 
 
 def censoring_told(rows: Observations) -> list[str]:
-    """How many responses are censored, and on which side."""
+    """Return in words how many responses are censored, and on which side."""
     codes = rows.censored if isinstance(rows, InMemory) else None
     if codes is None:
         return []

@@ -37,7 +37,10 @@ def _keys(rows: Rows, widths: list[int]) -> np.ndarray:
 
 
 def distinct(observations: Observations) -> Observations | None:
-    """The rows that differ, in the order in which they first occur, weighted; None where hardly any repeats."""
+    """Return the different rows in the order in which they first occur, with the total weight of equal rows.
+
+    The result is None if hardly any row is repeated.
+    """
     if isinstance(observations, SplitRows):
         return _equal_pieces(observations)
     if isinstance(observations, TransformedRows):

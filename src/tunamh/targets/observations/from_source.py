@@ -29,10 +29,10 @@ _BYTES_OF_A_SAMPLE = 1 << 27  # whatever the memory that a source allows: draws 
 
 
 class Blocks(NamedTuple):
-    """From rows as a source gives them to rows of a design; it travels with every function of a map.
+    """Makes rows of a design from the rows of a source. The object is sent to other processes with a function.
 
-    ``columns`` numbers, of single precision if ``single``, and ``factors`` positions of levels, ``dim`` parameters in
-    all, of which a question may leave out some (``which``, a mask).
+    A row has ``columns`` numbers, in single precision if ``single`` is set, and ``factors`` positions of levels. The
+    design has ``dim`` parameters. ``which`` is a mask for a question that leaves some of them out.
     """
 
     columns: int
@@ -60,13 +60,16 @@ class Blocks(NamedTuple):
         return cls(columns, np.asarray(X).dtype == np.float32, 0, columns, *beside)
 
     def empty(self) -> Design:
-        """The design of no rows at all."""
+        """Return the design without rows."""
         numbers = np.empty((0, self.columns), np.float32 if self.single else np.float64)
         values = np.empty((0, self.factors)) if self.valued else None
         return self._design(numbers, np.empty((0, self.factors), np.int32), np.empty(0), values)
 
     def design(self, X: Any, offset: Any, start: int, n: int) -> Design:
-        """Of the features of a block, which must be as in the first one."""
+        """Return the design of the features of a block.
+
+        Raise an error if the features have another form than those of the first block.
+        """
         numbers, positions = (X.numbers, X.positions) if isinstance(X, Factored) else (X, np.empty((n, 0), np.int32))
         numbers = real_numbers(numbers, "X", start)
         if self.single and numbers.dtype.kind == "f" and numbers.dtype.itemsize > 4:
@@ -118,10 +121,10 @@ def _digested(function: Callable[[Rows], Result], rows: Rows) -> tuple[int, int,
 
 
 class FromSource(Observations):
-    """Rows that a source gives block by block. One map looks at all of them first (`validated`).
+    """Rows that a source returns block by block. One pass reads all of them first (`validated`).
 
-    It notes a digest of every block, and each later map compares: data that change under a run are noticed, whatever
-    the source knows of itself.
+    This pass stores a hash of every block, and every later pass compares the hashes. So tunamh notices if the data
+    change during a run, even if the source does not.
     """
 
     in_process = False
@@ -185,16 +188,16 @@ class FromSource(Observations):
             yield result
 
     def check(self, rows: Rows) -> None:
-        """Every map does."""
+        """Do nothing: every pass over the source makes this check."""
 
     def check_some(self) -> None:
-        """Every map does."""
+        """Do nothing: every pass over the source makes this check."""
 
     def take(self, index: np.ndarray) -> InMemory:
         return next(self.take_each([index]))
 
     def take_each(self, indices: list[np.ndarray]) -> Iterator[InMemory]:
-        """One map in which every block gives those of its rows that are asked for; all samples are then in memory."""
+        """Yield several samples of rows, read in one pass. All samples are then in memory."""
         known = [self._known(index) for index in indices]
         if all(one is not None for one in known):
             yield from known  # type: ignore[misc]
@@ -226,7 +229,7 @@ class FromSource(Observations):
 
 
 class Places:
-    """Arrays of so many rows that come in parts: each part is written to its places, and none is held twice."""
+    """Arrays for a known number of rows that are filled part by part. No part is stored twice."""
 
     def __init__(self, n_rows: int, blocks: Blocks):
         self.n_rows, self.blocks, self.arrays = n_rows, blocks, dict[str, np.ndarray]()
@@ -248,7 +251,7 @@ class Places:
             self.arrays[name][places] = part
 
     def observed(self, names: Sequence[str] | None) -> InMemory:
-        """The rows, once all places have one."""
+        """Return the rows, when all of them have been filled in."""
         found: Any = self.arrays.get
         X = found("numbers")
         if self.blocks.factors:
@@ -329,9 +332,9 @@ def _look_and_take(
 
 
 def validated(found: FromSource, check: Callable[[np.ndarray], None]) -> FromSource:
-    """Raise for numbers that are no use, wherever they are, before anything rests on them.
+    """Raise an error for numbers that cannot be used, in the first pass over a source, before anything is computed.
 
-    The samples that a search for the mode begins with are taken along.
+    The same pass takes the samples with which the search for the mode begins.
     """
     names, blocks = None if found.names is None else list(found.names), found._blocks
     indices = [rows_for_columns(found.n_rows, blocks.dim)]

@@ -35,7 +35,7 @@ _MOST_WEIGHT = 1e20  # with more, a posterior is narrower than the rounding of i
 
 
 class RowExtras(NamedTuple):
-    """What a user may give beside ``X`` and ``y``."""
+    """The arguments that a user may pass beside ``X`` and ``y``."""
 
     weights: Any = None
     offset: Any = None
@@ -47,7 +47,7 @@ class RowExtras(NamedTuple):
 
 
 def observe(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> Observations:
-    """Whatever a user gives as ``X, y``, checked by the family."""
+    """Return the observations of a user's ``X`` and ``y``, checked by the family."""
     _refuse_what_means_nothing(beside, family)
     if isinstance(X, SomeColumns | Tables):
         named = by_name(X, y, beside)
@@ -72,7 +72,10 @@ def observe(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> Observatio
 
 
 def labels_in_order(X: Any, rows: Observations) -> list[str] | None:
-    """The columns of a user's table, where some hold categories, whose coefficients come behind the others'."""
+    """Return the columns of a user's table in the user's order, or None if no column has categories.
+
+    The coefficients of categories come after all others, so their order differs from that of the table.
+    """
     return column_names(X) if rows.factor_names else None
 
 
@@ -137,10 +140,10 @@ def _of_arrays(X: Any, y: Any, beside: RowExtras, family: BaseFamily) -> InMemor
 
 
 def as_design(X: Any, what: str = "X") -> tuple[Design, list[str] | None]:
-    """The design of a table, which errors call ``what``, and its parameters' names where it has any.
+    """Return the design of a table, and the names of its parameters, if it has names. Errors call the table ``what``.
 
-    Columns of categories become codes: a parameter for each level that occurs, but the first, which is the reference.
-    Sparse matrices keep what they store. All else is a matrix of numbers.
+    Columns of categories become codes, with a parameter for each level that occurs except the first, the reference.
+    Sparse matrices stay sparse. Everything else becomes a matrix of numbers.
     """
     if isinstance(X, NamedDesign):
         return X.design, X.names
@@ -179,7 +182,11 @@ def _check_entry(entry: np.ndarray, stop: np.ndarray) -> None:
 
 
 class Named(NamedTuple):
-    """Columns of tables by name: of ``X``, those beside it by their role, and those of further predictors."""
+    """The names of the columns of a regression in a table.
+
+    ``X`` are the columns of the main predictor. ``vectors`` maps a role, such as the response, to a column.
+    ``predictors`` are the columns of further predictors.
+    """
 
     tables: Tables
     X: list[str]
@@ -188,12 +195,12 @@ class Named(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """All of them, each once."""
+        """Return the names of all columns, each name once."""
         others = [name for columns in self.predictors.values() for name in columns]
         return list(dict.fromkeys([*self.X, *self.vectors.values(), *others]))
 
     def at_hand(self, table: Frame) -> tuple[Frame, Any, RowExtras]:
-        """``X``, ``y`` and what is beside them, from the columns in memory."""
+        """Return ``X``, ``y`` and the other arguments, from columns in memory."""
         given: Any = {role: table.columns[name] for role, name in self.vectors.items()}
         if self.predictors:
             given["predictors"] = {name: table.select(columns) for name, columns in self.predictors.items()}
@@ -202,7 +209,10 @@ class Named(NamedTuple):
 
 
 def by_name(X: Any, y: Any, beside: RowExtras, apart: Sequence[str] = ()) -> Named:
-    """What a user gives where ``X`` is of tables; columns ``apart`` are features only if named."""
+    """Return the names of columns that a user passes, if ``X`` consists of tables.
+
+    The columns in ``apart`` belong to ``X`` only if the user names them.
+    """
     if y is None:
         raise TypeError("y is missing: give the name of the column that has the responses, such as y='late'.")
     tables: Tables = X.tables if isinstance(X, SomeColumns) else X
@@ -222,7 +232,7 @@ def by_name(X: Any, y: Any, beside: RowExtras, apart: Sequence[str] = ()) -> Nam
 
 
 def columns_named(tables: Tables, given: Any, what: str) -> list[str]:
-    """Columns of the same tables: ``tables[["a", "b"]]``, a list of names, or one name."""
+    """Return the names of columns of these tables: from ``tables[["a", "b"]]``, a list of names, or one name."""
     if isinstance(given, SomeColumns):
         if given.tables is not tables:
             raise ValueError(f"{what} and X come from different calls of open_rows: choose both from the same one.")
@@ -307,7 +317,7 @@ def _joined(names: list[str]) -> str:
 
 
 def check_weights(observations: Observations, temper: float) -> None:
-    """Raise for weights that are negative, all zero, or too large to compute with."""
+    """Raise an error for weights that are negative, all zero, or too large for the computation."""
 
     def look(rows: Rows) -> tuple[float, bool]:
         weights = rows.weights

@@ -34,9 +34,9 @@ _SPREAD = 1000
 
 
 class Seal:
-    """Checksums of arrays with the same number of rows; making one refuses numbers that are no use.
+    """Checksums of arrays with the same number of rows. When a seal is made, unusable numbers raise an error.
 
-    ``names`` are those of the columns, by array, where there are any.
+    ``names`` are the names of the columns, by array, if there are any.
     """
 
     def __init__(self, arrays: dict[str, np.ndarray], names: Mapping[str, Sequence[str] | None]):
@@ -55,7 +55,7 @@ class Seal:
 
     @property
     def digest(self) -> str:
-        """A short hash of all that is sealed."""
+        """Return a short hash of all arrays that the seal protects."""
         shapes = [array.shape for array in self._arrays.values()]
         digest = hashlib.blake2b(repr((shapes, ROWS_AT_ONCE)).encode(), digest_size=8)
         for sums in self._sums.values():
@@ -63,16 +63,16 @@ class Seal:
         return digest.hexdigest()
 
     def check_block(self, block: slice) -> None:
-        """Raise unless these rows are as they were."""
+        """Raise an error if these rows have changed."""
         self._compare(self._of_block(block), self._sums[block.start], f" in rows {block.start} to {block.stop - 1}")
 
     def check_around(self, first: int, last: int) -> None:
-        """`check_block` for all blocks that hold rows from ``first`` to ``last``."""
+        """Make the check `check_block` for all blocks that contain rows from ``first`` to ``last``."""
         for start in range(first - first % ROWS_AT_ONCE, last + 1, ROWS_AT_ONCE):
             self.check_block(slice(start, min(start + ROWS_AT_ONCE, self._n_rows)))
 
     def check_some(self) -> None:
-        """Raise unless a thousand rows, spread over the data, and all of the vectors are as they were."""
+        """Raise an error if a thousand rows, spread over the data, or any vector has changed."""
         self._compare(self._of_few(), self._few)
 
     def _of_block(self, block: slice) -> list[bytes]:
@@ -99,7 +99,10 @@ def _checksum(array: np.ndarray) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class InMemory(Sample):
-    """Arrays, which are not copied; the seal notices when they are changed. A sample has none."""
+    """Observations in arrays, which are not copied.
+
+    The seal notices if the arrays are changed; a sample has no seal.
+    """
 
     design: Design
     y: np.ndarray
@@ -148,7 +151,7 @@ class InMemory(Sample):
         return self.digest if self.seal is None else self.seal.digest
 
     def rows(self, which: Any = slice(None), start: int = 0) -> Rows:
-        """The rows of a slice or of an array of row numbers."""
+        """Return the rows of a slice or of an array of row numbers."""
         beside = (self.weights, self.censored, self.entry)
         weights, censored, entry = (None if values is None else values[which] for values in beside)
         others = tuple(design.block(which) for design in self.others)
@@ -181,9 +184,9 @@ class InMemory(Sample):
 
 
 class TransformedRows(Sample):
-    """Rows of other observations, each block turned into one of another design by ``change``.
+    """Rows of other observations in another design: ``change`` makes a block of the new design from each block.
 
-    ``along`` are the directions in which questions about single parameters look; None: their own.
+    ``along`` are the directions for questions about single parameters (None: the parameters themselves).
     """
 
     def __init__(
@@ -228,7 +231,10 @@ class TransformedRows(Sample):
         return TransformedRows(self.base.weighted_up(factor), self.design, self.change, self.along)  # type: ignore[attr-defined]
 
     def on_columns(self, which: np.ndarray) -> Observations:
-        """Of the other design's columns, which are more than those of the base where classes share them."""
+        """Return the observations with some columns of the new design.
+
+        There are more columns than in the base if several classes use the same columns.
+        """
         kind: Any = SomeColumns if self.along is None else partial(SomeDirections, self.along[:, which])
         chosen = partial(_on_columns, kind=kind, which=which)
         return TransformedRows(self.base, self.design, partial(_changed, self.change, chosen))
@@ -252,9 +258,9 @@ def _on_columns(rows: Rows, kind: Any, which: np.ndarray) -> Rows:
 
 
 class SeenResponses(NamedTuple):
-    """A subsample of the responses: their name, values and row numbers, how many rows there are in all.
+    """A subsample of the responses: their name, values and row numbers, and the number of all rows.
 
-    ``classes`` are the names of classes 0, 1, ... where these are given by name.
+    ``classes`` are the names of the classes 0, 1, ..., if classes have names.
     """
 
     name: str
@@ -265,16 +271,17 @@ class SeenResponses(NamedTuple):
 
 
 def some_rows(n_rows: int) -> np.ndarray:
-    """Numbers of random rows, always the same ones: all rows, or ten thousand of them."""
+    """Return the numbers of random rows, always the same ones: all rows, or ten thousand of them."""
     if n_rows <= MOST_ROWS:
         return np.arange(n_rows)
     return np.sort(np.random.default_rng(0).choice(n_rows, MOST_ROWS, replace=False))
 
 
 def seen_responses(given: Observations, formula: Any, places: np.ndarray | None, family: Any) -> SeenResponses | None:
-    """Of rows in memory; None of others, which a pass would have to read.
+    """Return a subsample of the responses of rows in memory.
 
-    ``places`` are the row numbers of `some_rows` in the user's table, where these differ.
+    For other rows return None, because a pass over them would be needed. ``places`` are the row numbers of `some_rows`
+    in the user's table, if some rows of the table were left out.
     """
     if not isinstance(given, InMemory):
         return None

@@ -17,9 +17,9 @@ Result = TypeVar("Result")
 
 
 class InParts(Observations):
-    """Arrays one behind the other, which are not copied; each part notices by itself when it is changed.
+    """Rows in several arrays, one part after the other, which are not copied. Each part has its own check for changes.
 
-    Its rows are in memory, and no row is read when a part is added.
+    When a part is added, no row is read.
     """
 
     examined = True
@@ -65,11 +65,11 @@ class InParts(Observations):
             part.check_some()
 
     def with_part(self, part: InMemory) -> InParts:
-        """One more part behind the others."""
+        """Return the rows with one more part after the others."""
         return InParts((*self.parts, part))
 
     def without(self, index: np.ndarray) -> InParts:
-        """The rows that are left, in their order; only parts that lose rows are copied."""
+        """Return the rows without some rows, in the same order. Only parts that lose rows are copied."""
         starts, left = self._starts, []
         for k, part in enumerate(self.parts):
             gone = index[(index >= starts[k]) & (index < starts[k + 1])] - starts[k]
@@ -91,7 +91,7 @@ def _without(part: InMemory, gone: np.ndarray) -> InMemory:
 
 
 def joined_rows(parts: list[InMemory]) -> InMemory:
-    """Samples one behind the other."""
+    """Return samples joined, one after the other."""
     parts = [part for part in parts if part.n_rows] or parts[:1]
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
     design = _joined_designs([part.design for part in parts])

@@ -27,7 +27,7 @@ _MANY_COLUMNS, _MOST_STEPS = 500, 300
 
 
 class Extra(NamedTuple):
-    """Parameters beside the coefficients: a variable of its own in the results, with labels if it is a vector."""
+    """Parameters beside the coefficients. They are one variable of the results, with labels if there are several."""
 
     name: str
     labels: tuple[str, ...] | None = None
@@ -38,12 +38,12 @@ class Extra(NamedTuple):
 
 
 class RowLayout(NamedTuple):
-    """What a family makes of observations.
+    """The rows that a family makes from observations, and the parameters.
 
-    ``names`` are the coefficients'; ``form`` says what else there is and in which coordinates all are walked, None
-    where there are coefficients only. ``extras`` and the laws of their priors are in the order of the form, and
-    ``start`` is where the search for a mode begins, as a user knows the parameters. Columns are divided by ``unit``,
-    and those of group effects must be too.
+    ``names`` are the names of the coefficients. ``form`` describes the other parameters and the coordinates of a chain
+    (None: there are only coefficients). ``extras`` and their prior laws are in the order of the form. ``start``, in the
+    user's parameters, is where the search for a mode begins. Columns are divided by ``unit``, and those of group
+    effects must be divided by it, too.
     """
 
     observations: Observations
@@ -65,7 +65,10 @@ def column_names(observations: Observations) -> list[str]:
 
 
 class Fit(NamedTuple):
-    """A rough fit to a sample of the rows: any would do, since residuals from it only keep numbers small."""
+    """A rough fit to a sample of the rows.
+
+    Any fit is allowed: residuals are taken from it only to keep numbers small.
+    """
 
     b0: np.ndarray
     scale: float
@@ -73,7 +76,10 @@ class Fit(NamedTuple):
 
 
 def rough_fit(observations: Observations, response: Any) -> Fit:
-    """Least squares on a sample, and the typical size of its residuals; ``response(rows)`` is what is regressed."""
+    """Return a least squares fit to a sample, with the typical size of its residuals.
+
+    ``response(rows)`` is the response of the fit.
+    """
     n = min(observations.n_rows, _ROWS_FOR_A_FIT + 20 * observations.design.dim)
     index = np.sort(np.random.default_rng(3).choice(observations.n_rows, size=n, replace=False))
     rows = observations.take(index).rows()
@@ -118,9 +124,9 @@ def _step_by_step(X: Block, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def with_residual_column(
     observations: Observations, response: Any, codes: Any, b0: np.ndarray
 ) -> tuple[TransformedRows, int]:
-    """Rows ``(x_i, -e_i)``, ``e_i`` the residual of the response from ``b0``; and where the new column's parameter is.
+    """Return rows ``(x_i, -e_i)``, and the position of the new column's parameter.
 
-    The response of such a row is a code, `codes(rows)`, or zero.
+    ``e_i`` is the residual of the response from ``b0``. The response of such a row is a code, `codes(rows)`, or zero.
     """
     design = observations.design
     of = design.numbers
@@ -135,7 +141,7 @@ def with_residual_column(
 
 
 def with_column(block: Block, column: np.ndarray, at: int) -> Block:
-    """A block with one more column, whose parameter comes at position ``at``."""
+    """Return a block with one more column, whose parameter has the position ``at``."""
     block = block.block if isinstance(block, BlockWithOffset) else block
     if isinstance(block, DenseBlock):
         return DenseBlock(np.column_stack([block.X, column]))
@@ -148,7 +154,10 @@ def with_column(block: Block, column: np.ndarray, at: int) -> Block:
 
 
 def known_scale(observations: Observations, scale: float, response: Any, family: Any) -> RowLayout:
-    """Rows ``x_i / scale`` with the offset ``-y_i / scale``: the predictor is minus the standardised residual."""
+    """Return rows ``x_i / scale`` with the offset ``-y_i / scale``.
+
+    Their predictor is minus the standardised residual.
+    """
     design = observations.design
     of, dim = design.numbers, design.dim
     curves = scaled_by(1.0 / scale, of.curves)
@@ -178,7 +187,10 @@ def no_codes(rows: Rows) -> np.ndarray:
 
 
 def one_stretch_per_class(observations: Observations, family: Any, classes: Sequence[str]) -> RowLayout:
-    """Predictors ``x.theta_k`` for every class but the first, all with the same columns (softmax)."""
+    """Return rows with the predictors ``x.theta_k`` for every class except the first (softmax).
+
+    All predictors have the same columns.
+    """
     design = observations.design
     terms = [Term(k, 0, k * design.dim) for k in range(len(classes) - 1)]
     layout = MultiPredictorLayout([(design.numbers, design.dim)], terms, len(terms))
@@ -191,7 +203,10 @@ def one_stretch_per_class(observations: Observations, family: Any, classes: Sequ
 
 
 def shared_scalar(observations: Observations) -> TransformedRows:
-    """Two predictors per row: ``x.theta``, and one number that all rows share, behind the coefficients."""
+    """Return rows with two predictors: ``x.theta``, and one number that all rows share.
+
+    This number comes after the coefficients.
+    """
     design = observations.design
     layout = MultiPredictorLayout(
         [(design.numbers, design.dim), None], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2
@@ -204,7 +219,10 @@ def shared_scalar(observations: Observations) -> TransformedRows:
 
 
 def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) -> TransformedRows:
-    """Two predictors per row, each with columns of its own; the second's are the first of the rows' others."""
+    """Return rows with two predictors that have different columns.
+
+    The columns of the second predictor are the first of the further blocks of the rows.
+    """
     design = observations.design
     layout = MultiPredictorLayout(
         [(design.numbers, design.dim), other], [Term(0, 0, 0), Term(1, 1, design.dim)], predictors=2
@@ -217,7 +235,10 @@ def two_designs(observations: Observations, other: tuple[DesignNumbers, int]) ->
 
 
 def about_origin(block: Block, origin: np.ndarray, numbers: DesignNumbers) -> Block:
-    """The columns ``x - origin`` in double precision; ``origin`` is zero where columns are gathered."""
+    """Return a block with the columns ``x - origin`` in double precision.
+
+    ``origin`` is zero for columns that are stored as positions.
+    """
     if isinstance(block, BlockWithOffset):
         plain = numbers._replace(width=numbers.width - 1, shifted=False)
         return BlockWithOffset(about_origin(block.block, origin, plain), block.offset, numbers.width)
@@ -229,11 +250,12 @@ def about_origin(block: Block, origin: np.ndarray, numbers: DesignNumbers) -> Bl
 def two_cutpoints(
     observations: Observations, cuts: int, first: int, origin: np.ndarray, lean: np.ndarray
 ) -> TransformedRows:
-    """Predictors ``(x - origin).theta - c_y`` and ``... - c_{y-1}``: cutpoints are gathered by the category.
+    """Return rows with the predictors ``(x - origin).theta - c_y`` and ``(x - origin).theta - c_{y-1}``.
 
-    The response becomes -1 in the lowest category, which has no lower cutpoint, 1 in the highest, and 0 between: there
-    one of the predictors does not count, and is the same as the other. Along a coefficient on which the cutpoints' laws
-    ``lean``, these move with it.
+    A row stores the positions of its two cutpoints. The response becomes -1 in the lowest category, which has no lower
+    cutpoint, 1 in the highest category, and 0 between them. In the lowest and the highest category one predictor is not
+    used and equals the other. If the prior laws of the cutpoints contain a coefficient (``lean``), the cutpoints move
+    with this coefficient.
     """
     own, d = observations.design.numbers, observations.design.dim
     moved = bool(origin.any())

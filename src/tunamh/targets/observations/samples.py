@@ -6,13 +6,16 @@ import numpy as np
 
 
 def rows_for_columns(n_rows: int, dim: int) -> np.ndarray:
-    """The numbers of the rows by which columns are looked at."""
+    """Return the numbers of the rows with which columns are examined."""
     n = min(n_rows, max(1000, 2 * dim))
     return np.sort(np.random.default_rng(1).choice(n_rows, size=n, replace=False))
 
 
 def rows_for_search(n_rows: int, dim: int, most: int | None) -> list[np.ndarray]:
-    """A hundredth and a tenth of the rows, ``most`` at once, where these are enough to look like all of them."""
+    """Return row numbers for the search of a mode: two samples, a hundredth and a tenth of the rows.
+
+    A sample has at most ``most`` rows. Samples that are too small to represent all rows are left out.
+    """
     sizes = {n_rows // share if most is None else min(n_rows // share, most): share for share in (10, 100)}
     return [
         np.sort(np.random.default_rng(share).integers(n_rows, size=n))

@@ -31,7 +31,7 @@ _MOST_CELLS = 50_000_000  # combinations of patterns and pieces that are counted
 
 
 class Spans(NamedTuple):
-    """Of every row: its first and its last piece, the time when it comes under observation, and its last time."""
+    """For every row: its first and last piece of time, the time when its observation begins, and its last time."""
 
     first: np.ndarray
     last: np.ndarray
@@ -40,14 +40,14 @@ class Spans(NamedTuple):
 
     @classmethod
     def of(cls, entry: np.ndarray | None, stop: np.ndarray, inner: np.ndarray) -> Spans:
-        """``inner`` are the cuts between pieces; a cut belongs to the piece before it."""
+        """Return the spans of rows. ``inner`` are the cuts between pieces; a cut belongs to the piece before it."""
         begin = np.zeros(len(stop)) if entry is None else entry
         first = np.searchsorted(inner, begin, side="right") if entry is not None else np.zeros(len(stop), np.int64)
         return cls(first, np.searchsorted(inner, stop, side="left"), begin, stop)
 
 
 class Pieces(NamedTuple):
-    """Poisson rows: the row that each belongs to, its hazard, the time at risk and the events."""
+    """Poisson rows: the user's row that each belongs to, its hazard, its time at risk and its number of events."""
 
     row: np.ndarray
     hazard: np.ndarray
@@ -56,10 +56,10 @@ class Pieces(NamedTuple):
 
 
 class SplitRows(Sample):
-    """The pieces of all rows, as Poisson rows; each is made when a block of them is read.
+    """The pieces of all rows as Poisson rows. Pieces are made when a block of them is read.
 
-    ``inner`` are the cuts between pieces. The hazard of stratum ``s`` in piece ``j`` is number ``s (J + 1) + j`` for
-    ``J`` cuts. With ``pieces`` they are given, as of a sample.
+    ``inner`` are the cuts between pieces. With ``J`` cuts, the hazard of stratum ``s`` in piece ``j`` has the number
+    ``s (J + 1) + j``. If ``pieces`` are passed, they are used, as for a sample.
     """
 
     def __init__(self, base: InMemory, inner: np.ndarray, strata: int = 1):
@@ -75,7 +75,7 @@ class SplitRows(Sample):
 
     @cached_property
     def pieces(self) -> Pieces:
-        """A row's pieces lie behind each other."""
+        """Return the pieces of all rows. The pieces of one row follow each other."""
         spans = self.spans
         counts = spans.last - spans.first + 1
         row = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
@@ -159,7 +159,7 @@ class SplitRows(Sample):
         return self._with(design=self.design.on_columns(which))
 
     def check(self, rows: Rows) -> None:
-        """The whole blocks of user's rows that these pieces are of."""
+        """Check the blocks of the user's rows that these pieces come from."""
         if self.base.seal is not None and not self.summed:
             own = self.pieces.row[rows.start : rows.start + len(rows.y)]
             self.base.seal.check_around(int(own[0]), int(own[-1]))
@@ -170,11 +170,11 @@ class SplitRows(Sample):
     # ----------------------------------------------------------------------------------------------- equal pieces
 
     def added_up(self, pattern: np.ndarray, first: np.ndarray) -> SplitRows | None:
-        """Equal pieces as one; None without gain.
+        """Return the pieces with equal pieces added up, or None if this does not make them fewer.
 
-        ``pattern`` has the number of each row's combination of columns, and ``first`` where each first occurs.
-
-        A row is in all pieces between its first and its last as a whole, so that counts of rows will do there.
+        ``pattern`` has for each row the number of its combination of columns, and ``first`` the row where each
+        combination first occurs. A row is under observation during the whole of every piece between its first and its
+        last piece. So for these pieces it is enough to count rows.
         """
         J, spans = self._hazards, self.spans
         if len(first) * J > _MOST_CELLS:
@@ -210,7 +210,7 @@ class SplitRows(Sample):
 
 
 def events_per_time(base: InMemory) -> float:
-    """The weighted number of events, divided by the time at risk (times ``e^offset`` where rows have offsets)."""
+    """Return the weighted number of events divided by the time at risk, which is multiplied by ``e^offset``."""
     none = np.zeros(base.design.dim)
 
     def terms(rows: Rows) -> tuple[float, float]:

@@ -262,7 +262,10 @@ def _given_tau(rng, here, there, own):
 
 @dataclass(frozen=True)
 class GivenScales(Proposal):
-    """Coefficients from their Gaussian law given the scales of the prior; `sample` chooses it for such priors."""
+    """The proposal of coefficients from their Gaussian law given the scales of the prior.
+
+    `sample` chooses it for priors with unknown scales.
+    """
 
     def bind(self, space: Space) -> ReadyProposal:
         given: Any = space
@@ -273,14 +276,17 @@ _NEAR_GAUSSIAN = 0.3  # of `TaylorTarget.non_gaussianity`
 
 
 def laws_of_scales(mixture: Mixture) -> dict[str, np.ndarray]:
-    """Fields of `GIVEN`: half-Student-t laws, where groups of coefficients have scales."""
+    """Return the half-Student-t laws of scales of groups of coefficients, as fields of `GIVEN`.
+
+    The fields are empty for other scales.
+    """
     if not mixture.few:
         return {"df": np.empty(0), "width": np.empty(0)}
     return {"df": mixture.numbers.df, "width": mixture.numbers.width}
 
 
 class Quadratic(NamedTuple):
-    """Hessian and gradient about a centre."""
+    """A quadratic function about a centre: its Hessian and gradient there."""
 
     hessian: np.ndarray
     gradient: np.ndarray
@@ -288,12 +294,12 @@ class Quadratic(NamedTuple):
 
     @property
     def moment(self) -> np.ndarray:
-        """It is ``theta'H theta / 2 - moment.theta``."""
+        """Return the vector ``moment`` with which the function is ``theta'H theta / 2 - moment.theta``."""
         return self.hessian @ self.centre - self.gradient
 
 
 class GivenScalesTarget(TaylorTarget):
-    """An expansion of a regression, for chains whose states hold the scales of the prior too."""
+    """An expansion of a regression for chains whose states also contain the scales of the prior."""
 
     mixture: Mixture
     scaled: Scaled | None

@@ -42,9 +42,9 @@ def law_of(
     about: np.ndarray,
     mean: np.ndarray | None = None,
 ) -> NestedLaw:
-    """With the fixed normal priors of parameters that have no scale; ``mean`` are prior means in other coordinates.
+    """Return the joint law of the coefficients and their scales, with the normal priors of the other parameters.
 
-    ``about`` is the centre of the quadratic.
+    ``about`` is the centre of the quadratic function. ``mean`` are prior means, if coordinates are not the usual ones.
     """
     mixed, fixed_variance = mixture.mixed, mixture.fixed_variance
     mean = mixture.mean if mean is None else mean
@@ -64,10 +64,11 @@ def law_of(
 
 
 class InUnits(NamedTuple):
-    """Coefficients and scales in units of the errors' scale, in which Gaussian rows and the prior are Gaussian (5u).
+    """Coefficients and scales in units of the errors' scale (spec 5u).
 
-    ``x = (beta - at) tau / tau_0`` and ``w = v (tau / tau_0)^2``, ``at`` being the prior mean, ``b0`` of coefficients
-    without a prior. ``x | w`` of coefficients with a scale is ``N(0, w)`` whatever ``tau`` is.
+    In these units Gaussian rows and the prior are Gaussian. ``x = (beta - at) tau / tau_0`` and ``w = v (tau /
+    tau_0)^2``; ``at`` is the prior mean, or ``b0`` for coefficients without a prior. For coefficients with an unknown
+    scale, ``x | w`` is ``N(0, w)`` for every ``tau``.
     """
 
     scaled: Scaled
@@ -81,14 +82,17 @@ class InUnits(NamedTuple):
 
     @property
     def jacobian(self) -> np.ndarray:
-        """Of what rows see, ``(beta - b0) tau``, in ``x`` and ``tau``: both are linear in each other."""
+        """Return the Jacobian of ``(beta - b0) tau``, which the rows read, with respect to ``x`` and ``tau``."""
         J, own, tau_at = np.eye(len(self.at)), self.scaled.at, self.scaled.tau_at
         J[own, own] = self.tau
         J[own, tau_at] = self.at[own] - self.scaled.b0[own]
         return J
 
     def law(self, mixture: Mixture, rows: Quadratic) -> NestedLaw:
-        """Prior densities of coefficients have a power of ``tau``, where scales are in its units."""
+        """Return the joint law of coefficients and scales in units of the errors' scale.
+
+        In these units the prior density of the coefficients has a power of ``tau``.
+        """
         J, tau_at, power = self.jacobian, self.scaled.tau_at, float(mixture.mixed.sum())
         H, g = rows.hessian.copy(), rows.gradient.copy()
         H[tau_at, tau_at] += power / self.tau**2
@@ -102,20 +106,20 @@ class InUnits(NamedTuple):
 
     @property
     def knobs(self) -> dict[str, Any]:
-        """Fields of the proposal's."""
+        """Return the unit ``tau`` and the coordinates in this unit, as fields of the proposal's numbers."""
         which = np.zeros(len(self.at))
         which[self.scaled.at] = 1.0
         return {"tau_at": self.scaled.tau_at, "tau": self.tau, "scaled": which, "at": self.at}
 
 
 def may_be_nested(target: Any) -> bool:
-    """Whether scales of the prior are few, and belong to groups of coefficients."""
+    """Return True if the scales of the prior are few, and each belongs to a group of coefficients."""
     mixture = target._prior.mixture
     return mixture is not None and mixture.few and len(mixture.start) <= MOST_SCALES
 
 
 def as_wide_as(prior: ReadyPrior, variances: np.ndarray, start: np.ndarray | None) -> ReadyPrior:
-    """The same prior, expanded as if its scales were these."""
+    """Return the same prior, expanded as if its scales had these variances."""
     if isinstance(prior, ReadyClosed):
         coefficients: Any = prior.coefficients
         extras: list[Laws] = [prior.extras]
@@ -125,7 +129,10 @@ def as_wide_as(prior: ReadyPrior, variances: np.ndarray, start: np.ndarray | Non
 
 
 def without_scales(prior: ReadyPrior, start: np.ndarray | None) -> ReadyPrior:
-    """The normal prior that stands for one with unknown scales in expansions: as wide as these begin."""
+    """Return the normal prior that replaces a prior with unknown scales in expansions.
+
+    It is as wide as the scales with which a chain begins.
+    """
     if isinstance(prior, ReadyClosed):
         coefficients: Any = prior.coefficients
         extras: list[Laws] = [prior.extras]
@@ -135,7 +142,7 @@ def without_scales(prior: ReadyPrior, start: np.ndarray | None) -> ReadyPrior:
 
 
 def about_own_scales(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[Any, np.ndarray, Expansion]:
-    """The regression with a prior as wide as its scales are, the centre there, and the rows' expansion at it."""
+    """Return the regression with its prior as wide as the estimated scales, its centre, and the expansion there."""
     announce("looking for the scales of the prior")
     used = np.log(target._prior.mixture.start)
     for _ in range(_MOST_CENTRES):
@@ -177,22 +184,22 @@ def _at(target: Any, point: np.ndarray, expansion: Expansion) -> tuple[NestedLaw
 
 
 class NestedTarget(GivenScalesTarget):
-    """An expansion of a regression whose chain proposes the scales of the prior with the coefficients."""
+    """An expansion of a regression whose chain proposes the scales of the prior together with the coefficients."""
 
     @property
     def spread(self) -> float:  # type: ignore[override]
-        """Of the starts, beside the posterior at wide scales.
+        """Return how much wider than the posterior at wide scales the starts of chains are.
 
-        Curves in several predictors have many coefficients. Independent proposals hardly leave a start that is twice as
-        wide in all of them, and warm-up would learn from there that steps must be short.
+        Curves in several predictors have many coefficients. If a start is twice as far away in all of them, independent
+        proposals are hardly accepted there, and warm-up would learn from this that steps must be short.
         """
         return 2.0 if self.base.joint_prior is None else 1.0  # type: ignore[attr-defined]
 
     def foreseen_acceptance(self, regression: Any) -> float:
-        """How often independent proposals would be accepted, from a few of them and one pass over the rows.
+        """Return an estimate of how often independent proposals are accepted, from a few proposals and one pass.
 
-        ``min(1, e^(w - w'))`` averaged over pairs, ``w`` the logarithm of posterior over proposal, of which a compiled
-        step from the centre gives differences.
+        It is the mean of ``min(1, e^(w - w'))`` over pairs. ``w`` is the logarithm of posterior over proposal; a
+        compiled step from the centre computes differences of it.
         """
         none = None if self.gathered is None else np.zeros((0, self.gathered.width))  # no row is read
         model, rng, here = self.model(none), np.random.default_rng(4), self.state_at(self.centre)

@@ -25,7 +25,7 @@ GIVEN = Layout(
     "GivenScales",
     d=WHOLE,
     arrangement=NUMBER,
-    tau_at=WHOLE,  # where tau is walked, -1 where the errors' scale is known
+    tau_at=WHOLE,  # the position of tau in a state, -1 if the errors' scale is known
     coefficients=NUMBER,  # how many there are
     scales=WHOLE,
     share_rows=WHOLE,  # d, where precisions are sums over scales, else 0
@@ -50,7 +50,7 @@ def given_of(hyper):
 
 @helper(inline=True)
 def variance_of(here, given, j):
-    """The prior's variance of coefficient ``j`` in this state."""
+    """Return the prior variance of coefficient ``j`` in this state."""
     d, group = given.d, given.group[j]
     if group < 0.0:
         return -group
@@ -135,7 +135,7 @@ def _offset(here, there, hyper):
 
 
 class Scaled:
-    """Between ``(eta, tau)``, in which rows are seen, and ``(beta, tau)``, in which states are held."""
+    """Conversion between ``(eta, tau)``, which the rows read, and ``(beta, tau)``, which the states contain."""
 
     def __init__(self, form: Scale):
         self.tau_at, self.at = form.tau_at, form.coefficients_at
@@ -145,7 +145,7 @@ class Scaled:
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """Fields of `GIVEN`."""
+        """Return the numbers of the conversion as fields of `GIVEN`."""
         which = np.zeros(len(self.b0))
         which[self.at] = 1.0
         return {"tau_at": self.tau_at, "coefficients": len(self.at), "scaled": which, "b0": self.b0}
@@ -156,13 +156,13 @@ class Scaled:
         return found
 
     def theta(self, state: np.ndarray) -> np.ndarray:
-        """The inverse of `state`."""
+        """Return the parameters ``(eta, tau)`` of a state; the inverse of `state`."""
         found = state.copy()
         found[self.at] = (state[self.at] - self.b0[self.at]) * state[self.tau_at]
         return found
 
     def expansion(self, H: np.ndarray, g: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hessian, gradient and centre in ``(beta, tau)``; ``d^2 eta_j / d beta_j d tau = 1``."""
+        """Return Hessian, gradient and centre in ``(beta, tau)``. Here ``d^2 eta_j / d beta_j d tau = 1``."""
         jacobian = np.eye(len(centre))
         jacobian[self.at, self.at] = centre[self.tau_at]
         jacobian[self.at, self.tau_at] = centre[self.at] / centre[self.tau_at]
@@ -172,7 +172,7 @@ class Scaled:
         return hessian, jacobian.T @ g, self.state(centre)
 
     def of_quadratic_rows(self, H: np.ndarray) -> dict[str, Any]:
-        """What the laws of ``beta`` given ``tau``, and of ``tau`` given ``beta``, are made of beside the prior."""
+        """Return what the laws of ``beta`` given ``tau``, and of ``tau`` given ``beta``, need beside the prior."""
         linear = H @ self.b0 - H[:, self.tau_at]
         return {"tau_at": self.tau_at, "weight": self.weight, "b0": self.b0, "linear": linear, "hessian": H}
 

@@ -32,7 +32,7 @@ class _Rows(NamedTuple):
 
 
 def modes_from_many_starts(target: GLM) -> np.ndarray:
-    """Points (k, d) near the local minima of the energy of all rows of ``target``, none of them twice."""
+    """Return points (k, d) near the local minima of the energy of all rows of ``target``, each minimum once."""
     with np.errstate(all="ignore"):  # starts far from all rows overflow, and are dropped
         return _modes_from_many_starts(target)
 
@@ -61,7 +61,7 @@ def _shuffled(rows: _Rows) -> _Rows:
 
 
 def subsets_of(n: int, d: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Row numbers, d of them each (twice as many from 20 coefficients on, where d rows alone fit poorly)."""
+    """Yield arrays of d row numbers each, or of 2d from 20 coefficients on, where a fit to d rows is poor."""
     if d == 1:
         yield from (np.array([i]) for i in (range(n) if n <= 200 else rng.choice(n, size=200, replace=False)))
         return

@@ -76,11 +76,12 @@ class Mode(NamedTuple):
 def find_mode(
     target: Target, start: np.ndarray | None = None, tolerance: float = _CLOSE, patient: bool = False
 ) -> Mode:
-    """Damped Newton steps until the next one is shorter than ``sqrt(tolerance d)`` posterior standard deviations.
+    """Find a mode by damped Newton steps, until the next step is short.
 
-    Since a draw lies ``sqrt(d)`` of them away from the mode, a nearer centre would not make the remainders smaller. On
-    many rows the search begins on a random hundredth of them and goes on with a tenth. A path that looks endless is
-    followed to its end only with ``patient``, or under a prior that is proper.
+    A step is short below ``sqrt(tolerance d)`` posterior standard deviations. A draw is ``sqrt(d)`` of them away from
+    the mode, so a centre closer to the mode would not make the remainders smaller. With many rows the search begins on
+    a random hundredth of them and continues on a tenth. If a path seems to have no end, it is followed only with
+    ``patient`` or under a proper prior.
     """
     point = None if start is None else np.array(start, dtype=np.float64)
     samples = list(target.samples()) if start is None else []
@@ -100,9 +101,9 @@ def _bounds_ahead(target: Target) -> bool:
 
 
 def look(target: Target, point: np.ndarray, metric: Metric | None = None) -> tuple[Expansion, Expansion]:
-    """The expansions of the data and of the posterior; an energy that is no number counts as infinite.
+    """Return the expansions of the data and of the posterior. An energy that is NaN counts as infinite.
 
-    With a ``metric``, bounds of the rows in this metric come with the expansion of the data.
+    If a ``metric`` is passed, the expansion of the data contains bounds of the rows in this metric.
     """
     data: Expansion = target.expansion(point) if metric is None else target.bounded_expansion(point, metric)  # type: ignore[attr-defined]
     posterior = data.plus(target._prior.expansion(point, data.width))
@@ -127,12 +128,13 @@ def _begin(target: Target, point: np.ndarray | None) -> np.ndarray:
 
 
 def corrected(target: Target, found: Mode, rows: int, tolerance: float = _CLOSE) -> np.ndarray:
-    """The mode of a sample of so many ``rows``, moved by the gradient of all in the metric of the sample's Hessian.
+    """Return the mode of a sample of ``rows`` rows, corrected with the gradient of all rows.
 
-    Such a pass costs a fraction of one that adds up a Hessian too. Each step leaves about ``sqrt(d / rows)`` of the way
-    to go; one after which hardly any way can be left is the last, without another pass: the Hessian of all rows is
-    asked for next, and it has the gradient with it. Directions that the sample does not know stay as they are, and a
-    step after which the energy of all rows is not lower is taken back.
+    A step uses the gradient of all rows and the Hessian of the sample. A pass for a gradient costs much less than a
+    pass that also adds up a Hessian. After a step, about ``sqrt(d / rows)`` of the distance to the mode is left. If
+    hardly any distance can be left after a step, this step is the last one, without another pass: the Hessian of all
+    rows is computed next, together with the gradient. In directions that the sample does not determine, the point is
+    not changed. A step after which the energy of all rows is not lower is undone.
     """
     left = _MOST_LEFT * target.dim / rows
     metric = found.posterior.metric()
@@ -241,11 +243,11 @@ _MOST_MODES = 30
 
 
 def find_modes(target: Target) -> list[Mode]:
-    """All modes that matter, by their share of the posterior; one for a posterior that is log-concave.
+    """Return all modes that matter, in the order of their share of the posterior; one mode if it is log-concave.
 
-    Energies that are not convex are searched from many starts, `Target.candidates`: fits to tiny random subsamples
-    find modes that least squares, pulled by bad rows, does not (Rousseeuw 1984). Where there are none, one search is
-    done as ever, and `Target.rivals` are the modes that it may have missed.
+    Energies that are not convex are searched from many starts, `Target.candidates`. These fits to tiny random
+    subsamples find modes that least squares misses because of bad rows (Rousseeuw 1984). If there are no candidates,
+    there is one search, and `Target.rivals` are the modes that it may have missed.
     """
     modes: list[Mode] = []
     candidates = target.candidates()
@@ -271,16 +273,16 @@ def find_modes(target: Target) -> list[Mode]:
 
 
 def descend(target: Target, start: np.ndarray, most_steps: int) -> Mode:
-    """Newton's steps from a start, over all rows of ``target``."""
+    """Return the end of Newton steps from a start, over all rows of ``target``."""
     return _descend(target, np.array(start, dtype=np.float64), 0.1 * _CLOSE, most_steps, False)
 
 
 def near(point: np.ndarray, mode: Mode, within: float = _SAME) -> bool:
-    """Whether a point is a mode's own, up to so many standard deviations in every direction."""
+    """Return True if a point is close to a mode, up to ``within`` standard deviations in every direction."""
     off = mode.posterior.metric().inverse @ (point - mode.point)
     return bool(np.linalg.norm(off) < within * np.sqrt(point.size))
 
 
 def best_mode(target: Target) -> Mode:
-    """The mode with the largest share of the posterior."""
+    """Return the mode with the largest share of the posterior."""
     return target.modes[0] if offers(target, Examined) else find_mode(target)

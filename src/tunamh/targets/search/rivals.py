@@ -38,7 +38,7 @@ _MOST_COEFFICIENTS = 1000  # beyond, fits to subsamples take too much memory
 
 
 def rival_modes(target: GLM, known: Mode) -> np.ndarray:
-    """Points (k, d) near modes of a sample of the rows, without the one that ``known`` belongs to."""
+    """Return points (k, d) near modes of a sample of the rows, except the mode to which ``known`` belongs."""
     if target.dim > _MOST_COEFFICIENTS:
         return np.empty((0, target.dim))
     with np.errstate(all="ignore"):  # starts far from all rows overflow, and are dropped
@@ -118,7 +118,7 @@ def _rounded(points: np.ndarray) -> np.ndarray:
 
 
 def _starts(target: GLM) -> np.ndarray:
-    """Fits of the coefficients to few rows each, with several values of what else is unknown, as they are walked."""
+    """Return fits of the coefficients to few rows each, with several values of the other unknown parameters."""
     if target.user_family.named_predictors:
         return spread_starts(target)
     rows = _given(target.observations)
@@ -142,7 +142,7 @@ def _starts(target: GLM) -> np.ndarray:
 
 
 def _scalars(target: GLM) -> np.ndarray:
-    """Where numbers that all rows share are walked, but for a scale of residuals: these tell it themselves."""
+    """Return the positions of numbers that all rows share, except a scale, which the residuals determine."""
     form = target.row_layout.form
     sizes = [extra.size for extra in target.row_layout.extras]
     alone = np.repeat([size == 1 for size in sizes], sizes)

@@ -26,7 +26,7 @@ _DESCENTS, _STEPS = 6, 60
 
 
 def scales(target: GLM) -> np.ndarray:
-    """How far parameters may be from the start, by their priors."""
+    """Return how far each parameter may be from the start, from the scale of its prior."""
     found = []
     for laws in target.row_layout.laws:
         known = (laws.kind != FLAT) & np.isfinite(laws.scale) & (laws.scale > 0)
@@ -35,7 +35,7 @@ def scales(target: GLM) -> np.ndarray:
 
 
 def spread_starts(target: GLM) -> np.ndarray:
-    """Points (k, d), of a normal law about the start of the search."""
+    """Return starts of a search: points (k, d) from a normal law about the first start."""
     begin = np.asarray(target.search_starts()[0])
     z = np.random.default_rng(0).standard_normal((_STARTS, target.dim))
     z *= np.resize(_SPREADS, _STARTS)[:, None] * np.where(_intercepts(target), 1.0, _SLOPES)
@@ -52,15 +52,16 @@ def _intercepts(target: GLM) -> np.ndarray:
 
 
 def of_curves(target: GLM) -> np.ndarray:
-    """Which parameters are coefficients of curves, whose prior's width is no matter of units."""
+    """Return a boolean array: True for coefficients of curves. Their prior's width is no matter of units."""
     joint = target.joint_prior
     return np.zeros(target.dim, bool) if joint is None else joint.scales.mixed
 
 
 def wide_mode(target: GLM, known: np.ndarray) -> np.ndarray | None:
-    """The mode of these rows under priors that are far wider, where the rows say that it is lower than ``known``.
+    """Return a lower mode under much wider priors, if there is one; otherwise None.
 
-    A lower point may be far away, and hard to find: descents begin at the lowest of starts that are spread as widely.
+    The rows decide whether it is lower than ``known``. A lower point may be far away and hard to find: descents begin
+    at the lowest of starts that are spread as widely as the wider priors.
     """
     curved, sizes = of_curves(target), [one.size for one in target.row_layout.extras]
     wider = np.split(np.where(curved, 1.0, _WIDER), np.cumsum(sizes)[:-1])

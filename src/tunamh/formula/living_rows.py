@@ -85,8 +85,8 @@ def all_rows(folder: ModelFolder, ids: list[PieceId], rules: str, how: LivingPie
     """Return all rows that are used, from the cache.
 
     Pieces that are not in the cache are read and stored there. Columns of pieces that no longer exist are removed.
-    If large arrays are in files (`tunamh.process.scratch`), columns are in files, too. Then only one record at a time is
-    in memory.
+    If large arrays are in files (`tunamh.process.scratch`), columns are in files, too. Then only one record at a time
+    is in memory.
     """
     names = [columns_name(one, rules) for one in ids]
     in_files = folder_in_force() is not None

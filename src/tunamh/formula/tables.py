@@ -44,6 +44,7 @@ from .errors import FormulaError
 from .left_side import Response, numbers_beside, response_of_levels
 from .model import FormulaModel
 from .needed_rows import Read, RowsOf, missing_told, rows_of, rows_of_complete, values_of
+from .plain_rows import PlainRows
 from .priors import prior_of
 from .smooths import asked as asked_of
 from .syntax import label
@@ -57,9 +58,13 @@ _FEW = 16  # responses of a block that are kept, to know their spread
 
 def opened(block: TableBlock, names: list[str]) -> CompleteRows:
     """The rows of a block of which nothing is missing; columns that are arrays already are taken as they are."""
-    at_hand = {name: usable_numbers(block.numbers[name], name) for name in names if name in block.numbers}
+    at_hand: dict[str, Column] = {}
+    for name in names:
+        found = usable_numbers(block.numbers[name], name) if name in block.numbers else block.text(name)
+        if found is not None:
+            at_hand[name] = found
     if at_hand and len(at_hand) == len(names):
-        return complete_rows(at_hand, len(block.numbers[names[0]]))
+        return complete_rows(at_hand, len(at_hand[names[0]]))
     table = as_columns(block.table)
     others = read(table, [name for name in names if name not in at_hand])
     return complete_rows({name: at_hand[name] if name in at_hand else others[name] for name in names}, table.n_rows)
@@ -126,7 +131,12 @@ class FormulaRows:
         return self._text
 
     def __call__(self, block: TableBlock) -> Rows:
-        return self.of_rows(opened(block, self.names), block.start)
+        plain = None if self._plain is None else self._plain.of_block(block)
+        return self.of_rows(opened(block, self.names), block.start) if plain is None else plain
+
+    @cached_property
+    def _plain(self) -> PlainRows | None:
+        return PlainRows.of_model(self.model)
 
     def of_rows(self, rows: CompleteRows, start: int) -> Rows:
         """The rows of a target; those with missing values keep their places."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._linear import flat_direction
 from ..errors import NotApplicable
+from ..process.blas import one_blas_thread
 from ..process.stages import announce
 from ..rows.executors import in_order
 from ..rows.packing import ROW, Packing, packed_rows
@@ -92,7 +93,8 @@ class _MapPiece:
     names: list[str]
 
     def __call__(self, piece: Any, seed: tuple[int, ...], entries: int) -> Record:
-        return self.map(self.read(piece), entries, seed, self.names)
+        with one_blas_thread():
+            return self.map(self.read(piece), entries, seed, self.names)
 
 
 def seed_of(piece: PieceId, centre: Centre) -> tuple[int, int]:

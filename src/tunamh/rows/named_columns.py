@@ -127,8 +127,9 @@ def _column(block: TableBlock, name: str, read: Callable[[Any, str], Column] = r
     """A column as it is, of which the table itself calls no value missing."""
     if name in block.numbers:
         return Numbers(block.numbers[name])
+    coded = block.text(name)
     try:
-        found = read(block.table[name], f"column {name} of {block.place}")
+        found = read(block.table[name] if coded is None else coded, f"column {name} of {block.place}")
     except Unreadable as error:
         raise SourceError(
             f"column {name} of {block.place} holds {error.kind}: {error.advice} (by change= of open_rows)."

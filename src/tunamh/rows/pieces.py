@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from .._arguments import shown
 from ..errors import SourceError, TunaMHError
 from ..process.blas import one_blas_thread
 from ..tables.frames import column_names
+from ..tables.levels import TextAtOnce
 from ..tables.libraries import RepeatedNames, as_frame, copied, count_rows, cut, numbers_at_once
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, with_progress
@@ -61,11 +63,12 @@ class Reading(NamedTuple):
         """The rows of a piece in blocks."""
         done = 0
         for table in self.tables(piece, columns):
-            numbers = numbers_at_once(table)
+            numbers, text = numbers_at_once(table), TextAtOnce(table)
             for which, rows in cut(table, ROWS_AT_ONCE):
                 first = done + which.start
                 where = piece.place if first == 0 else f"{piece.place}, from its row {first} on"
-                yield TableBlock(start + first, rows, where, {name: one[which] for name, one in numbers.items()})
+                arrays = {name: one[which] for name, one in numbers.items()}
+                yield TableBlock(start + first, rows, where, arrays, partial(text.of, rows=which))
             done += count_rows(table)
 
 

@@ -13,9 +13,14 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from ..tables.columns import Factor
 from .source import Rows
 
 Result = TypeVar("Result")
+
+
+def not_coded(name: str) -> None:
+    """No column was coded at once."""
 
 
 class TableBlock(NamedTuple):
@@ -32,12 +37,16 @@ class TableBlock(NamedTuple):
         on``.
     numbers : dict of arrays
         Columns that the reader has already converted to arrays; it can be empty.
+    text : callable
+        Only the library sets it. From the name of a column of text to its levels and codes, if the reader has found
+        them for all blocks of a table at once; None if it has not.
     """
 
     start: int
     table: Any
     place: str
     numbers: Mapping[str, np.ndarray] = {}
+    text: Callable[[str], Factor | None] = not_coded
 
 
 @runtime_checkable

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .columns import Column, Factor, Numbers
-from .libraries import as_native, as_series, narwhals
+from .libraries import as_frame, as_native, as_series, narwhals
 from .matrices import is_plain, one_column
 from .numbers import is_missing, kind_of_series, missing_in, plain_array, read_numbers
 
@@ -76,6 +77,52 @@ def classes(values: Any, what: str, where: str = "", *, text: bool = True) -> Fa
         row = int(np.argmax(found.missing))
         raise ValueError(f"{what} has a missing value in row {row}{where}: drop or fill such rows first.")
     return found
+
+
+_MOST_LEVELS = 1000
+"""Of text that is coded at once: each block looks for the levels that occur in it."""
+
+
+class TextAtOnce:
+    """The columns of text of a pyarrow table, coded once for all of its blocks, each when it is first asked for."""
+
+    def __init__(self, table: Any):
+        frame = as_frame(table)
+        self._table = frame.to_native() if frame is not None and frame.implementation.is_pyarrow() else None
+        self._known: dict[str, Factor | None] = {}
+
+    def of(self, name: str, rows: slice) -> Factor | None:
+        """The levels of some rows, as `read_factor` finds them; None where it must look by itself.
+
+        That is the case for any column but text, for text of very many levels, and for rows without any value.
+        """
+        if self._table is None:
+            return None
+        if name not in self._known:
+            self._known[name] = self._coded(name)
+        known = self._known[name]
+        if known is None:
+            return None
+        found = replace(known.take(rows).packed(), absent=())
+        return found if found.levels else None
+
+    def _coded(self, name: str) -> Factor | None:
+        types = narwhals().dependencies.get_pyarrow().types
+        if self._table.column_names.count(name) != 1:
+            return None
+        column = self._table[name]
+        if not (types.is_string(column.type) or types.is_large_string(column.type)) or not len(column):
+            return None
+        encoded = column.dictionary_encode().unify_dictionaries().combine_chunks()
+        if not 0 < len(encoded.dictionary) <= _MOST_LEVELS:
+            return None
+        levels = encoded.dictionary.to_pylist()
+        indices = encoded.indices
+        codes = np.asarray(indices.fill_null(-1) if indices.null_count else indices)
+        names = tuple(sorted(levels))
+        if names != tuple(levels):
+            codes = Factor(codes, tuple(levels)).recoded(names)
+        return Factor(codes.astype(np.int64, copy=False), names, kind="text")
 
 
 def _sorted_levels(array: np.ndarray, there: np.ndarray, kind: str) -> Factor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..rows.passes import ROWS_AT_ONCE, blocks
 from ..rows.pieces import Reading
 from ..tables.columns import Column, Factor, Numbers
 from ..tables.frames import CompleteRows, complete_rows
+from ..tables.levels import TextAtOnce
 from ..tables.libraries import numbers_at_once
 from .errors import FormulaError
 from .evaluation import Values
@@ -76,17 +77,22 @@ class LivingPiece:
 
     def _read(self, piece: Any, rows: int) -> Iterator[tuple[CompleteRows, int]]:
         """Columns that are arrays become numbers so many ``rows`` at a time, so that these stay in the cache."""
-        for table in Reading().tables(piece, self.columns):
-            numbers = numbers_at_once(table)
-            if not numbers.keys() >= set(self.columns):
-                complete, stays = self.of_table(table)
+        coded = Reading().text_in_codes(piece, self.columns)
+        for table in Reading().tables(piece, self.columns, coded):
+            numbers, text = numbers_at_once(table), TextAtOnce(table, coded)
+            factors = {name: text.whole(name) for name in self.columns if name not in numbers}
+            if any(factor is None for factor in factors.values()):
+                complete, stays = self.of_table(text.table)
                 yield complete, int((~stays).sum())
                 continue
-            for begin in range(0, piece.n_rows, rows):
-                parts = {name: numbers[name][begin : begin + rows] for name in self.columns}
-                if len(parts[self.columns[0]]):  # a table may be a part of a piece
-                    complete, stays = self.of_columns({name: usable_numbers(one, name) for name, one in parts.items()})
-                    yield complete, int((~stays).sum())
+            for begin in range(0, table.num_rows, rows):
+                part = slice(begin, begin + rows)
+                parts: dict[str, Column] = {
+                    name: usable_numbers(numbers[name][part], name) if factor is None else factor.take(part)
+                    for name, factor in ((name, factors.get(name)) for name in self.columns)
+                }
+                complete, stays = self.of_columns(parts)
+                yield complete, int((~stays).sum())
 
     def of_table(self, table: Any) -> tuple[CompleteRows, np.ndarray]:
         """The rows that count among those that are not forgotten, and which rows of the table these are."""
@@ -123,7 +129,10 @@ def _cut(complete: CompleteRows) -> Iterator[CompleteRows]:
 
 
 def _packed(column: Column) -> Column:
-    return column.packed() if isinstance(column, Factor) else column
+    if not isinstance(column, Factor):
+        return column
+    found = column.packed()
+    return found if found.kind == "categories" else replace(found, absent=())  # of text no level is known that is absent
 
 
 def forgotten(columns: Mapping[str, Column], conditions: Sequence[Node], n_rows: int) -> np.ndarray:

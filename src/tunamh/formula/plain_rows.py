@@ -7,12 +7,15 @@ way, which gives the same numbers, and says what is wrong with a value.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from ..rows.source import NOWHERE, Factored, Rows
 from ..rows.table_source import TableBlock
+from ..tables.columns import Factor, Numbers, squares
+from ..tables.frames import CompleteRows
 from ..tables.matrices import LARGEST
 from .model import FormulaModel
 from .syntax import Name, label
@@ -55,7 +58,17 @@ class PlainRows(NamedTuple):
 
     def of_block(self, block: TableBlock) -> Rows | None:
         """The rows of a block; None where it must be looked at more closely."""
-        known = block.numbers
+        return self._rows(block.start, block.numbers, block.text)
+
+    def of_complete(self, rows: CompleteRows, start: int) -> Rows | None:
+        """The same of columns that were read."""
+        if rows.holes:
+            return None
+        numbers = {name: column.values for name, column in rows.columns.items() if isinstance(column, Numbers)}
+        factors = {name: column for name, column in rows.columns.items() if isinstance(column, Factor)}
+        return self._rows(start, numbers, factors.get)
+
+    def _rows(self, start: int, known: Mapping[str, np.ndarray], text: Callable[[str], Factor | None]) -> Rows | None:
         if self.y not in known or any(name is not None and name not in known for name in self.numbers):
             return None
         y = known[self.y].astype(np.float64)
@@ -63,17 +76,17 @@ class PlainRows(NamedTuple):
         for line, name in zip(lines, self.numbers, strict=True):
             line[:] = 1.0 if name is None else known[name]
         with np.errstate(over="ignore", invalid="ignore"):
-            if not float(np.vdot(lines, lines)) + float(np.vdot(y, y)) <= LARGEST:  # some value is none, or too large
+            if not squares(lines.reshape(-1)) + squares(y) <= LARGEST:  # some value is none, or too large
                 return None
         if not self.factors:
-            return Rows(block.start, lines.T, y)
-        positions = self._positions(block, len(y))
-        return None if positions is None else Rows(block.start, Factored(lines.T, positions, self.dim), y)
+            return Rows(start, lines.T, y)
+        positions = self._positions(text, len(y))
+        return None if positions is None else Rows(start, Factored(lines.T, positions, self.dim), y)
 
-    def _positions(self, block: TableBlock, n_rows: int) -> np.ndarray | None:
+    def _positions(self, text: Callable[[str], Factor | None], n_rows: int) -> np.ndarray | None:
         found, begin = np.empty((n_rows, len(self.factors)), np.int32), len(self.numbers)
         for k, one in enumerate(self.factors):
-            factor = block.text(one.column)
+            factor = text(one.column)
             if factor is None:
                 return None
             place = {level: begin + code - (not one.full) for code, level in enumerate(one.levels)}

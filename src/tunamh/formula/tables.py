@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -87,6 +87,7 @@ class AskFirst:
     """Of every block: levels, moments, what is missing, the responses and, where one map will do, the second look."""
 
     asked: Read
+    reads_codes: ClassVar[bool] = True
 
     def __call__(self, block: TableBlock) -> FirstAnswer:
         rows = opened(block, self.asked.names)
@@ -108,6 +109,7 @@ class AskSecond:
 
     names: list[str]
     side: Any
+    reads_codes: ClassVar[bool] = True
 
     def __call__(self, block: TableBlock) -> SecondLook:
         return second_look(self.side, values_of(opened(block, self.names), self.side.states, block.start))
@@ -121,6 +123,7 @@ class FormulaRows:
     names: list[str]
     filler: float
     linear: bool = True  # in the label are energies, where there are trials
+    reads_codes: ClassVar[bool] = True
 
     @cached_property
     def _text(self) -> str:
@@ -140,6 +143,9 @@ class FormulaRows:
 
     def of_rows(self, rows: CompleteRows, start: int) -> Rows:
         """The rows of a target; those with missing values keep their places."""
+        plain = None if self._plain is None else self._plain.of_complete(rows, start)
+        if plain is not None:
+            return plain
         model = self.model
         values, keep, n = values_of(rows, model.states, start), rows.keep, len(rows.keep)
         columns = model.side.columns(values, by_columns=True)

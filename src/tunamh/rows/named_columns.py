@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class ByColumns:
     trials: str | None = None
     censored: str | None = None
     linear: bool = True
+    reads_codes: ClassVar[bool] = True
 
     @property
     def columns(self) -> list[str]:
@@ -190,6 +191,7 @@ def _codes(block: TableBlock, name: str, levels: tuple[str, ...]) -> np.ndarray:
 @dataclass(frozen=True)
 class _LevelsOf:
     columns: tuple[str, ...]
+    reads_codes: ClassVar[bool] = True
 
     def __call__(self, block: TableBlock) -> list[tuple[str, ...]]:
         return [_levels_in(block, name).levels for name in self.columns]

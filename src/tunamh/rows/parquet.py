@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import SourceError
+from ..tables.libraries import is_text
 from .pieces import InPieces, Reading, survey
 
 _WHOLE = 1 << 21  # rows of a row group that are read at once,
 _PART = 1 << 20  # and of a part of a larger one
+_BYTES_OF_A_CODE = 2.0  # of a row at most, where a column of text is read as codes
 
 
 class ParquetPiece(NamedTuple):
@@ -31,11 +33,39 @@ class ParquetPiece(NamedTuple):
         return f"row group {self.group} of {self.path}"
 
     def tables(self, columns: Sequence[str] | None) -> Iterator[Any]:
+        yield from self._tables(self.fragment, self.schema, columns)
+
+    def text_in_codes(self, columns: Sequence[str]) -> list[str]:
+        """The columns of text that the file has as numbers of few texts, so that reading these numbers is cheaper."""
+        known, few = self.fragment.physical_schema, []
+        group = self.fragment.metadata.row_group(self.group)
+        size = {one.path_in_schema: one for one in (group.column(j) for j in range(group.num_columns))}
+        for name in columns:
+            if name in size and known.get_all_field_indices(name) and is_text(known.field(name).type):
+                if size[name].total_uncompressed_size <= _BYTES_OF_A_CODE * max(size[name].num_values, 1):
+                    few.append(name)
+        return few
+
+    def coded_tables(self, columns: Sequence[str], text: list[str]) -> Iterator[Any]:
+        """`tables`, in which these columns of text are dictionaries of pyarrow: levels, and a code in every row."""
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        of, schema = self.fragment, self.schema
+        form = parquet_format(ds, dictionary_columns=text)
+        groups = [one.id for one in of.row_groups]
+        fragment = form.make_fragment(of.path, of.filesystem, of.partition_expression, groups)
+        for name in text:
+            coded = pa.field(name, pa.dictionary(pa.int32(), pa.string()))
+            schema = schema.set(schema.get_field_index(name), coded)
+        yield from self._tables(fragment, schema, columns)
+
+    def _tables(self, fragment: Any, schema: Any, columns: Sequence[str] | None) -> Iterator[Any]:
         self._refuse_changes()
-        wanted: Any = {"schema": self.schema, "columns": None if columns is None else list(columns)}
+        wanted: Any = {"schema": schema, "columns": None if columns is None else list(columns)}
         wanted |= {"use_threads": False}
         try:
-            for table in self._read(wanted):
+            for table in self._read(fragment, wanted):
                 self._refuse_changes()  # while it was read
                 yield table
         except OSError as error:
@@ -44,11 +74,11 @@ class ParquetPiece(NamedTuple):
                 f"{self.place} cannot be read ({error}): the file is damaged. Write it again, then open the rows again."
             ) from error
 
-    def _read(self, wanted: dict[str, Any]) -> Iterator[Any]:
+    def _read(self, fragment: Any, wanted: dict[str, Any]) -> Iterator[Any]:
         if self.n_rows <= _WHOLE:
-            yield self.fragment.to_table(batch_size=max(1, self.n_rows), **wanted)  # each column in one piece
+            yield fragment.to_table(batch_size=max(1, self.n_rows), **wanted)  # each column in one piece
         else:
-            yield from _of_same_size(self.fragment.to_batches(batch_size=_PART, **wanted))
+            yield from _of_same_size(fragment.to_batches(batch_size=_PART, **wanted))
 
     def _refuse_changes(self) -> None:
         size, modified = stamp(self.fragment.filesystem, self.fragment.path)
@@ -64,6 +94,14 @@ class ParquetPiece(NamedTuple):
             )
 
 
+def parquet_format(ds: Any, **reading: Any) -> Any:
+    """How files are read: checksums of pages are compared, where the writer made them."""
+    checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    return ds.ParquetFileFormat(
+        read_options=ds.ParquetReadOptions(**reading) if reading else None, default_fragment_scan_options=checked
+    )
+
+
 def stamp(filesystem: Any, path: str) -> tuple[int | None, int]:
     """The size of a file and when it was changed last; no size where there is none."""
     info = filesystem.get_file_info([path])[0]
@@ -76,8 +114,7 @@ def parquet_tables(rows: Any, reading: Reading, *, executor: Any, memory: int | 
         import pyarrow.dataset as ds
     except ImportError:
         raise ImportError("Parquet files need pyarrow: pip install 'tunamh[parquet]'.") from None
-    checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)  # where the writer made checksums
-    form = ds.ParquetFileFormat(default_fragment_scan_options=checked)
+    form = parquet_format(ds)
     found = _found(rows)
     try:
         opened: Any = ds.dataset(found, format=form, partitioning="hive")

@@ -50,6 +50,15 @@ class TableBlock(NamedTuple):
 
 
 @runtime_checkable
+class ReadsCodes(Protocol):
+    """A function of a block. ``reads_codes``: it asks ``block.text`` for columns of text before it looks at the table,
+    so that these may be codes there.
+    """
+
+    reads_codes: bool
+
+
+@runtime_checkable
 class Tables(Protocol):
     """The interface of a source of tables that are read block by block, such as the result of `tunamh.open_rows`.
 
@@ -96,6 +105,7 @@ class _Read:
 
     def __init__(self, read: Callable[[TableBlock], Rows], function: Callable[[Rows], Any]):
         self.read, self.function = read, function
+        self.reads_codes = isinstance(read, ReadsCodes) and read.reads_codes
 
     def __call__(self, block: TableBlock) -> Any:
         return self.function(self.read(block))

@@ -231,6 +231,11 @@ _MOST_LEVELS = 8
 class NarrowIndexedBlock(IndexedBlock):
     """The same of few columns: sums are taken along columns, those of levels written out as zeros and ones."""
 
+    @property
+    def plain(self) -> IndexedBlock:
+        """The same rows, of which levels are gathered."""
+        return IndexedBlock(rows_in_double(self.whole), self.positions, self.values, self.dim)
+
     @cached_property
     def _lines(self) -> np.ndarray:
         """The whole columns, one behind the other, read-only."""

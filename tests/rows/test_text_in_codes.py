@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made import CARRIER, LATE, N, TABLE, X, write
+from made import CARRIER, LATE, TABLE, N, X, write
 
 import tunamh
 from tunamh.rows.pieces import Reading

@@ -132,7 +132,7 @@ def _packed(column: Column) -> Column:
     if not isinstance(column, Factor):
         return column
     found = column.packed()
-    return found if found.kind == "categories" else replace(found, absent=())  # of text no level is known that is absent
+    return replace(found, absent=()) if found.kind == "text" else found  # no level of text is known that is absent
 
 
 def forgotten(columns: Mapping[str, Column], conditions: Sequence[Node], n_rows: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import SourceError
-from ..tables.columns import Column, Factor, Numbers
+from ..tables.columns import Column, Factor, Numbers, squares
 from ..tables.levels import read_column, read_factor
 from ..tables.matrices import LARGEST
 from ..tables.numbers import Unreadable, read_numbers
@@ -155,7 +155,7 @@ def _usable_numbers(block: TableBlock, name: str) -> np.ndarray:
 
 def _refuse_unusable(block: TableBlock, name: str, array: np.ndarray) -> None:
     """Raise for the first number that is NaN, infinite or too large."""
-    if array.dtype.kind == "f" and not float(np.abs(array).max()) <= LARGEST:
+    if array.dtype.kind == "f" and not squares(array) <= LARGEST and not float(np.abs(array).max()) <= LARGEST:
         row = int(np.argmax(~(np.abs(array) <= LARGEST)))
         nan = bool(np.isnan(array[row]))
         what = "a missing value (NaN)" if nan else f"{array[row]:g}, which is too large to compute with"

@@ -22,7 +22,7 @@ from ..tables.levels import TextAtOnce
 from ..tables.libraries import RepeatedNames, as_frame, copied, count_rows, cut, numbers_at_once
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, with_progress
-from .table_source import ReadsCodes, SomeColumns, TableBlock, Tables
+from .table_source import SomeColumns, TableBlock, Tables, takes_codes
 
 Result = TypeVar("Result")
 
@@ -214,7 +214,7 @@ class OfBlocks:
 
     def _of_piece(self, piece: Piece, start: int, length: int) -> list[Any]:
         results, done = [], 0
-        in_codes = isinstance(self.function, ReadsCodes) and self.function.reads_codes
+        in_codes = takes_codes(self.function)
         for block in self.reading.blocks(piece, start, self.columns, in_codes=in_codes):
             between_blocks()
             try:

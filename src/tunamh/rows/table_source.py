@@ -58,6 +58,11 @@ class ReadsCodes(Protocol):
     reads_codes: bool
 
 
+def takes_codes(function: Any) -> bool:
+    """Whether a function of blocks knows columns of text in codes."""
+    return isinstance(function, ReadsCodes) and function.reads_codes
+
+
 @runtime_checkable
 class Tables(Protocol):
     """The interface of a source of tables that are read block by block, such as the result of `tunamh.open_rows`.
@@ -105,7 +110,7 @@ class _Read:
 
     def __init__(self, read: Callable[[TableBlock], Rows], function: Callable[[Rows], Any]):
         self.read, self.function = read, function
-        self.reads_codes = isinstance(read, ReadsCodes) and read.reads_codes
+        self.reads_codes = takes_codes(read)
 
     def __call__(self, block: TableBlock) -> Any:
         return self.function(self.read(block))

@@ -306,7 +306,7 @@ class IndexedDesign(Design):
     @property
     def _is_narrow(self) -> bool:
         columns = self.whole.shape[1]
-        return 0 < columns and self.dim <= MOST_COLUMNS and self.dim - columns <= _MOST_LEVELS
+        return columns > 0 and self.dim <= MOST_COLUMNS and self.dim - columns <= _MOST_LEVELS
 
     def block(self, rows: Any) -> IndexedBlock:
         if self._is_narrow:

@@ -73,6 +73,26 @@ def test_texts_of_too_many_levels_come_back_as_texts(monkeypatch):
     found = TextAtOnce(table, ["g"])
     assert found.of("g", PARTS[0]) is None
     assert found.table["g"].to_pylist() == list(TEXT)
+    assert found.table_of_text() is found.table
+
+
+def test_codes_are_texts_again_for_whoever_asks_for_texts():
+    table = pa.table({"g": pa.array(TEXT).dictionary_encode(), "x": np.arange(3000.0)})
+    found = TextAtOnce(table, ["g"])
+    assert found.table is table
+    assert found.table_of_text()["g"].type == pa.string()
+    assert found.table_of_text()["g"].to_pylist() == list(TEXT)
+
+
+@pytest.mark.parametrize("memory", ["1MiB", "1GiB"])
+def test_levels_are_sorted_where_numbers_are_missing_too(tmp_path, memory):
+    """Then columns are read from the table itself, whose dictionary has the order of the file."""
+    holes = pa.array(X[:, 0], mask=np.arange(N) % 11 == 0)
+    order = np.argsort(CARRIER)[::-1]
+    table = TABLE.set_column(0, "a", holes).take(order)
+    rows = tunamh.open_rows(write(tmp_path, table=table), memory=memory)
+    found = tunamh.regression("late ~ a + carrier", rows, family="logistic", missing="drop")
+    assert found.names == ["Intercept", "a", "carrier[BB]", "carrier[CC]", "carrier[DD]"]
 
 
 def test_nobody_but_the_library_sees_codes(tmp_path):

@@ -82,7 +82,7 @@ class LivingPiece:
             numbers, text = numbers_at_once(table), TextAtOnce(table, coded)
             factors = {name: text.whole(name) for name in self.columns if name not in numbers}
             if any(factor is None for factor in factors.values()):
-                complete, stays = self.of_table(text.table)
+                complete, stays = self.of_table(text.table_of_text())
                 yield complete, int((~stays).sum())
                 continue
             for begin in range(0, table.num_rows, rows):
@@ -108,7 +108,7 @@ class LivingPiece:
         return complete_rows({name: _packed(one) for name, one in wanted.items()}, int(stays.sum())), stays
 
     def blocks(self, piece: Any) -> Iterator[CompleteRows]:
-        """The rows that count, at most 8192 at a time."""
+        """The rows that count, at most `ROWS_AT_ONCE` at a time."""
         for complete, _ in self.tables(piece) if self._is_held(piece) else self._read(piece, ROWS_AT_ONCE):
             yield from _cut(complete)
 

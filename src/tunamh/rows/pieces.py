@@ -1,6 +1,6 @@
 """Tables in pieces that are read by themselves: row groups of files, or what a reader of your own returns.
 
-A piece is one task. Its rows are cut into blocks of 8192, so that what is computed from a block stays in the cache,
+A piece is one task. Its rows are cut into blocks of 16,384, so that what is computed from a block stays in the cache,
 however large the piece, and so that rows in files give the sums, bit for bit, that the same rows in arrays give.
 """
 

@@ -33,7 +33,7 @@ class TableBlock(NamedTuple):
     table : table
         A pyarrow, pandas or polars table, or a dict of arrays; ``table[name]`` is a column.
     place : str
-        The origin of the rows, for error messages, such as ``row group 3 of flights/2020.parquet, from its row 8192
+        The origin of the rows, for error messages, such as ``row group 3 of flights/2020.parquet, from its row 16384
         on``.
     numbers : dict of arrays
         Columns that the reader has already converted to arrays; it can be empty.

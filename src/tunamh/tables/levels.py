@@ -96,11 +96,14 @@ class TextAtOnce:
         frame = as_frame(table)
         self._native = frame.to_native() if frame is not None and frame.implementation.is_pyarrow() else None
         self._known: dict[str, Factor | None] = {}
-        for name in in_codes:
-            if self.whole(name) is None:
-                column = self.table[name]
-                text = column.cast(column.type.value_type)
-                self.table = self._native = self.table.set_column(self.table.column_names.index(name), name, text)
+        many = [name for name in in_codes if self.whole(name) is None]
+        if many:
+            self.table = self._native = _as_text(self.table, many)
+            self._in_codes = tuple(name for name in in_codes if name not in many)
+
+    def table_of_text(self) -> Any:
+        """The table, with text in all columns of text."""
+        return _as_text(self.table, self._in_codes)
 
     def of(self, name: str, rows: slice) -> Factor | None:
         """The levels of some rows, as `read_factor` finds them; None where it must look by itself.
@@ -136,6 +139,14 @@ class TextAtOnce:
         place = {level: code for code, level in enumerate(names)}
         new = np.array([*(place[level] for level in levels), -1], dtype=np.int64)
         return Factor(new[codes], names, kind="text")
+
+
+def _as_text(table: Any, names: Sequence[str]) -> Any:
+    """A table of pyarrow, in which these dictionaries are text again."""
+    for name in names:
+        column = table[name]
+        table = table.set_column(table.column_names.index(name), name, column.cast(column.type.value_type))
+    return table
 
 
 def _sorted_levels(array: np.ndarray, there: np.ndarray, kind: str) -> Factor:

@@ -1,5 +1,7 @@
 """Columns of text: coded once for a table, or read in codes as the file has them, they are the same levels and rows."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -7,6 +9,7 @@ import pytest
 from made import CARRIER, LATE, TABLE, N, X, write
 
 import tunamh
+from tunamh.rows import parquet
 from tunamh.rows.pieces import Reading
 from tunamh.tables.columns import Factor
 from tunamh.tables.levels import TextAtOnce, read_factor
@@ -63,6 +66,18 @@ def test_a_file_gives_codes_of_few_texts_and_texts_of_many(tmp_path):
         assert (other.text("g") is None) == (one.text("g") is None)
         if one.text("g") is not None:
             same(other.text("g"), one.text("g"))
+
+
+def test_a_file_of_many_row_groups_is_opened_once_for_its_codes(tmp_path, monkeypatch):
+    """Its footer tells of all row groups: to read it for each of them would take the square of their number."""
+    path, made, form = write(tmp_path, group=1000), [], parquet.parquet_format
+    rows = tunamh.open_rows(path)
+    monkeypatch.setattr(parquet, "parquet_format", lambda *how, **more: made.append(more) or form(*how, **more))
+    tables = [list(piece.coded_tables(["carrier"], ["carrier"])) for piece in rows.pieces]
+    assert len(tables) == 40
+    assert made == [{"dictionary_columns": ["carrier"]}]
+    (last,) = pickle.loads(pickle.dumps(rows.pieces[-1])).coded_tables(["carrier"], ["carrier"])
+    assert last["carrier"].to_pylist() == CARRIER[39_000:].tolist()
 
 
 def test_texts_of_too_many_levels_come_back_as_texts(monkeypatch):

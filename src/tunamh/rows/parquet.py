@@ -17,6 +17,27 @@ _PART = 1 << 20  # and of a part of a larger one
 _BYTES_OF_A_CODE = 2.0  # of a row at most, where a column of text is read as codes
 
 
+class CodedFile:
+    """A file of which columns of text are read in codes; its footer is read once for all of its row groups."""
+
+    def __init__(self, whole: Any):
+        self.whole, self._known = whole, dict[tuple[str, ...], Any]()
+
+    def __reduce__(self) -> Any:
+        return CodedFile, (self.whole,)
+
+    def row_group(self, group: int, text: Sequence[str]) -> Any:
+        """A row group; these columns of text are dictionaries."""
+        found, of = self._known.get(tuple(text)), self.whole
+        if found is None:
+            import pyarrow.dataset as ds
+
+            form = parquet_format(ds, dictionary_columns=list(text))
+            found = form.make_fragment(of.path, of.filesystem, of.partition_expression)
+            self._known[tuple(text)] = found
+        return found.subset(row_group_ids=[group])
+
+
 class ParquetPiece(NamedTuple):
     """A row group of a file, as it was when the file was opened."""
 
@@ -27,6 +48,7 @@ class ParquetPiece(NamedTuple):
     size: int
     modified: int
     n_rows: int
+    file: CodedFile
 
     @property
     def place(self) -> str:
@@ -49,16 +71,12 @@ class ParquetPiece(NamedTuple):
     def coded_tables(self, columns: Sequence[str], text: list[str]) -> Iterator[Any]:
         """`tables`, in which these columns of text are dictionaries of pyarrow: levels, and a code in every row."""
         import pyarrow as pa
-        import pyarrow.dataset as ds
 
-        of, schema = self.fragment, self.schema
-        form = parquet_format(ds, dictionary_columns=text)
-        groups = [one.id for one in of.row_groups]
-        fragment = form.make_fragment(of.path, of.filesystem, of.partition_expression, groups)
+        schema = self.schema
         for name in text:
             coded = pa.field(name, pa.dictionary(pa.int32(), pa.string()))
             schema = schema.set(schema.get_field_index(name), coded)
-        yield from self._tables(fragment, schema, columns)
+        yield from self._tables(self.file.row_group(self.group, text), schema, columns)
 
     def _tables(self, fragment: Any, schema: Any, columns: Sequence[str] | None) -> Iterator[Any]:
         self._refuse_changes()
@@ -135,9 +153,11 @@ def parquet_tables(rows: Any, reading: Reading, *, executor: Any, memory: int | 
         digest.update(f"{os.path.basename(fragment.path)} {size} {_summary(fragment.metadata)}".encode())
         shown = os.path.relpath(fragment.path) if os.path.exists(fragment.path) else fragment.path
         shown = fragment.path if shown.startswith("..") else shown
+        file = CodedFile(fragment)
         for part in fragment.split_by_row_group():
             group = part.row_groups[0]
-            pieces.append(ParquetPiece(part, opened.schema, shown, group.id, size or 0, modified, int(group.num_rows)))
+            about = size or 0, modified, int(group.num_rows)
+            pieces.append(ParquetPiece(part, opened.schema, shown, group.id, *about, file))
     names = list(opened.schema.names)
     unknown = [name for name in reading.columns or () if name not in names]
     if unknown:

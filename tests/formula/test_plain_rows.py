@@ -10,6 +10,7 @@ from tunamh.formula.plain_rows import PlainRows
 from tunamh.formula.tables import opened
 from tunamh.rows.pieces import Reading
 from tunamh.rows.source import Factored
+from tunamh.tables.columns import Factor
 
 N = 5000
 RNG = np.random.default_rng(2)
@@ -46,11 +47,13 @@ def model_and_blocks(path, right, **named):
 def test_rows_are_those_of_the_interpreter(path, right):
     read, blocks = model_and_blocks(path, right)
     plain = PlainRows.of_model(read.model)
-    object.__setattr__(read, "_plain", None)  # the long way
+    object.__setattr__(read, "plain", None)  # the long way
     for block in blocks:
         complete = opened(block, read.names)
         expected = read.of_rows(complete, block.start)
-        for found in (plain.of_block(block), plain.of_complete(complete, block.start)):
+        factors = {name: column for name, column in complete.columns.items() if isinstance(column, Factor)}
+        of_columns = plain.of_columns(block.numbers, factors)._replace(start=block.start)
+        for found in (plain.of_block(block), plain.of_complete(complete, block.start), of_columns):
             assert found.start == expected.start
             assert (found.y == expected.y).all()
             assert isinstance(found.X, Factored) == isinstance(expected.X, Factored) == ("carrier" in right)

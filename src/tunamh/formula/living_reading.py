@@ -5,18 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..rows.passes import ROWS_AT_ONCE, blocks
 from ..rows.pieces import Reading
+from ..rows.source import Rows
 from ..tables.columns import Column, Factor, Numbers
 from ..tables.frames import CompleteRows, complete_rows
 from ..tables.levels import TextAtOnce
 from ..tables.libraries import numbers_at_once
 from .errors import FormulaError
 from .evaluation import Values
+from .plain_rows import PlainRows
 from .syntax import Node, columns_in
 from .variables import as_columns, read, usable_numbers
 
@@ -49,6 +51,13 @@ class Held:
         self.tables.clear()
 
 
+class _Part(NamedTuple):
+    """Some rows of a table by column: numbers as the file has them, and levels."""
+
+    numbers: dict[str, np.ndarray]
+    factors: dict[str, Factor]
+
+
 @dataclass(frozen=True)
 class LivingPiece:
     """How a piece is read: columns by name, the conditions of rows to be forgotten, and rows with missing values."""
@@ -77,22 +86,31 @@ class LivingPiece:
 
     def _read(self, piece: Any, rows: int) -> Iterator[tuple[CompleteRows, int]]:
         """Columns that are arrays become numbers so many ``rows`` at a time, so that these stay in the cache."""
+        for part in self._parts(piece, rows):
+            complete, stays = self._of_part(part) if isinstance(part, _Part) else self.of_table(part)
+            yield complete, int((~stays).sum())
+
+    def _parts(self, piece: Any, rows: int) -> Iterator[_Part | Any]:
+        """So many ``rows`` at a time as the file has them; a table as a whole where a column is neither."""
         coded = Reading().text_in_codes(piece, self.columns)
         for table in Reading().tables(piece, self.columns, coded):
             numbers, text = numbers_at_once(table), TextAtOnce(table, coded)
-            factors = {name: text.whole(name) for name in self.columns if name not in numbers}
-            if any(factor is None for factor in factors.values()):
-                complete, stays = self.of_table(text.table_of_text())
-                yield complete, int((~stays).sum())
+            numbers = {name: numbers[name] for name in self.columns if name in numbers}
+            found = {name: text.whole(name) for name in self.columns if name not in numbers}
+            factors = {name: factor for name, factor in found.items() if factor is not None}
+            if len(factors) < len(found):
+                yield text.table_of_text()
                 continue
-            for begin in range(0, table.num_rows, rows):
-                part = slice(begin, begin + rows)
-                parts: dict[str, Column] = {
-                    name: usable_numbers(numbers[name][part], name) if factor is None else factor.take(part)
-                    for name, factor in ((name, factors.get(name)) for name in self.columns)
-                }
-                complete, stays = self.of_columns(parts)
-                yield complete, int((~stays).sum())
+            for which in (slice(begin, begin + rows) for begin in range(0, table.num_rows, rows)):
+                arrays = {name: column[which] for name, column in numbers.items()}
+                yield _Part(arrays, {name: factor.take(which) for name, factor in factors.items()})
+
+    def _of_part(self, part: _Part) -> tuple[CompleteRows, np.ndarray]:
+        columns: dict[str, Column] = {
+            name: part.factors[name] if name in part.factors else usable_numbers(part.numbers[name], name)
+            for name in self.columns
+        }
+        return self.of_columns(columns)
 
     def of_table(self, table: Any) -> tuple[CompleteRows, np.ndarray]:
         """The rows that count among those that are not forgotten, and which rows of the table these are."""
@@ -107,10 +125,20 @@ class LivingPiece:
             wanted = {name: column.take(stays) for name, column in wanted.items()}
         return complete_rows({name: _packed(one) for name, one in wanted.items()}, int(stays.sum())), stays
 
-    def blocks(self, piece: Any) -> Iterator[CompleteRows]:
-        """The rows that count, at most `ROWS_AT_ONCE` at a time."""
-        for complete, _ in self.tables(piece) if self._is_held(piece) else self._read(piece, ROWS_AT_ONCE):
-            yield from _cut(complete)
+    def blocks(self, piece: Any, plain: PlainRows | None = None) -> Iterator[CompleteRows | Rows]:
+        """The rows that count, at most `ROWS_AT_ONCE` at a time; rows of a target where ``plain`` can make them."""
+        if self._is_held(piece):
+            for complete, _ in self.tables(piece):
+                yield from _cut(complete)
+            return
+        for part in self._parts(piece, ROWS_AT_ONCE):
+            found = None
+            if plain is not None and not self.forget and isinstance(part, _Part):
+                found = plain.of_columns(part.numbers, part.factors)
+            if found is not None:
+                yield found
+                continue
+            yield from _cut((self._of_part(part) if isinstance(part, _Part) else self.of_table(part))[0])
 
     def _is_held(self, piece: Any) -> bool:
         """Whether its tables are held, or will be; where they are not, its rows are counted as read."""

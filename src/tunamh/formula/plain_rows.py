@@ -68,6 +68,10 @@ class PlainRows(NamedTuple):
         factors = {name: column for name, column in rows.columns.items() if isinstance(column, Factor)}
         return self._rows(start, numbers, factors.get)
 
+    def of_columns(self, numbers: Mapping[str, np.ndarray], factors: Mapping[str, Factor]) -> Rows | None:
+        """The same of columns as a file has them, numbered from 0 on."""
+        return self._rows(0, numbers, factors.get)
+
     def _rows(self, start: int, known: Mapping[str, np.ndarray], text: Callable[[str], Factor | None]) -> Rows | None:
         if self.y not in known or any(name is not None and name not in known for name in self.numbers):
             return None

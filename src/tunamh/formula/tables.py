@@ -134,16 +134,17 @@ class FormulaRows:
         return self._text
 
     def __call__(self, block: TableBlock) -> Rows:
-        plain = None if self._plain is None else self._plain.of_block(block)
+        plain = None if self.plain is None else self.plain.of_block(block)
         return self.of_rows(opened(block, self.names), block.start) if plain is None else plain
 
     @cached_property
-    def _plain(self) -> PlainRows | None:
+    def plain(self) -> PlainRows | None:
+        """How the rows are read where the formula names columns only; None where it does not."""
         return PlainRows.of_model(self.model)
 
     def of_rows(self, rows: CompleteRows, start: int) -> Rows:
         """The rows of a target; those with missing values keep their places."""
-        plain = None if self._plain is None else self._plain.of_complete(rows, start)
+        plain = None if self.plain is None else self.plain.of_complete(rows, start)
         if plain is not None:
             return plain
         model = self.model

@@ -61,14 +61,14 @@ def z_scores(one, other):
 @contextmanager
 def counted_reads(monkeypatch):
     """The places of all pieces that are read inside, once for every reading."""
-    places, tables = [], ParquetPiece.tables
+    places, tables = [], ParquetPiece._tables
 
-    def noted(self, columns):
+    def noted(self, *how):
         places.append(self.path)
-        return tables(self, columns)
+        return tables(self, *how)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ParquetPiece, "tables", noted)
+        patch.setattr(ParquetPiece, "_tables", noted)
         yield places
 
 

@@ -7,7 +7,7 @@ from days import FORMULA, fresh, living, write_day
 import tunamh
 from tunamh.living import set_up
 from tunamh.living.centre import Centre
-from tunamh.living.drift import ahead, travel, wide_radii
+from tunamh.living.drift import ahead, drifts, travel, wide_radii
 from tunamh.targets.expansion.foreseen import LASTING, rows_about
 from tunamh.targets.layouts import RUNGS, Trust
 
@@ -92,7 +92,31 @@ def test_a_centre_ahead_lasts_longer(tmp_path, monkeypatch):
             told.append(living(folder, folder / "cache").kept.told)
         return sum("new centre" in one for one in told)
 
+    monkeypatch.setattr(set_up, "_WHILE_DRIFTING", 1)
     with monkeypatch.context() as patch:
         patch.setattr(set_up, "travel", lambda centre, mean, inverse, rows: np.zeros(len(mean)))
         without = moves("without")
     assert moves("with") < without
+
+
+def test_more_rows_are_kept_while_coefficients_drift(tmp_path):
+    """Then steps may read more of them before the centre moves; without a drift it is the usual share."""
+    mean = np.array([3.0, 0.0])
+    assert drifts(centre_at(np.zeros(2), 1000), mean, np.eye(2), 2000)
+    assert not drifts(centre_at(np.zeros(2), 1000), 0.6 * mean, np.eye(2), 2000)
+    assert not drifts(centre_at(np.zeros(2), 1000), mean, np.eye(2), 1000)
+    few, many = (set_up.entries_of(5000, 1_800_000, one) - set_up._ASIDE for one in (False, True))
+    assert many == pytest.approx(3 * few, abs=3)
+    assert set_up.entries_of(100_000, 36_000_000, True) == set_up.entries_of(100_000, 36_000_000)
+    found = []
+    for day in range(12):
+        write_day(tmp_path, day, drift=0.06, rows=500)
+        kept = living(tmp_path, tmp_path / "cache").kept
+        pieces = kept.expanded.gathered.pieces
+        rows = sum(piece.sums.n_rows for piece in pieces)
+        usual, more = (set_up.entries_of(500, rows, one) for one in (False, True))
+        found.append(("new centre" in kept.told, len(pieces[-1].rows) == more, len(pieces[-1].rows) == usual))
+    assert found[0] == (False, False, True)
+    assert any(moved and many for moved, many, _ in found)
+    since = max(k for k, (moved, _, _) in enumerate(found) if moved)
+    assert all(many == found[since][1] for _, many, _ in found[since:])  # nights later, too

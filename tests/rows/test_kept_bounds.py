@@ -9,6 +9,7 @@ from made import N, write
 import tunamh
 from tunamh.rows.digest import _odd, _sum_of_bits
 from tunamh.rows.packing import KeptBounds
+from tunamh.rows.passes import ROWS_AT_ONCE
 from tunamh.rows.servings import by_cumulated
 from tunamh.targets.designs.dense import DenseDesign
 from tunamh.targets.designs.indexed import IndexedDesign
@@ -73,7 +74,7 @@ def test_the_first_block_is_read_once(tmp_path):
     again = rows.first(["late", "a"])
     assert list(again.table.column_names) == ["late", "a"]
     assert again.table["a"].to_numpy().tolist() == whole.table["a"].to_numpy().tolist()
-    assert again.table.nbytes < 2 * 8 * 8192 + 1000
+    assert again.table.nbytes < 2 * 8 * ROWS_AT_ONCE + 1000
     with pytest.raises(tunamh.SourceError, match="does not exist any more"):
         rows.first(["c"])
     with pytest.raises(tunamh.SourceError, match="does not exist any more"):

@@ -11,6 +11,7 @@ import tunamh
 from tunamh.chains.loop import advance, setup_of
 from tunamh.chains.metropolis import joined
 from tunamh.rows import gathered_rows as batches
+from tunamh.rows.passes import ROWS_AT_ONCE
 from tunamh.rows.servings import SERVING, Plan, Served, by_cumulated
 from tunamh.sampling.run import ChainRun, Size
 from tunamh.targets.expansion.one_predictor import OnePredictor
@@ -164,7 +165,7 @@ def test_unknown_scales_and_mixture_priors_from_a_pool(path):
     rows = tunamh.open_rows(path, memory="1MiB")
     robust = tunamh.sample(tunamh.GLM(rows[["a", "b"]], "noisy", tunamh.StudentT(4)), draws=500, chains=2, rng=1)
     table = np.asarray(tunamh.open_rows(path).first(["noisy"]).table["noisy"])
-    assert len(table) == 8192
+    assert len(table) == ROWS_AT_ONCE
     assert float(robust.posterior["scale"].mean()) == pytest.approx(1.0, abs=0.05)
     shrunk = tunamh.GLM(rows[["a", "b", "c"]], "late", tunamh.Logistic(), prior=tunamh.priors.Horseshoe())
     theta = tunamh.sample(shrunk, draws=500, chains=2, rng=1).posterior["theta"].values
@@ -250,13 +251,13 @@ def test_the_audit_names_the_row_too(path, monkeypatch):
 
     def spoiled(block):
         rows = pack(block)
-        if block.start == 24_576:
+        if block.start == 16_384:
             rows[77, run.target._packed.column] = 1e-12
         return rows
 
     run.target.gathered.pack = spoiled
     run = ChainRun(run.target, run.setup.kernel, np.random.SeedSequence(3), 0, None, Size(100, 0))
-    with pytest.raises(tunamh.BoundViolation, match="row 24653"):
+    with pytest.raises(tunamh.BoundViolation, match="row 16461"):
         run.open()
 
 
@@ -266,7 +267,7 @@ def test_every_row_is_held_against_its_bound_when_bounds_are_added_up(path, monk
 
     def spoiled(self, seen, columns, at, X, y, weight, start):
         said = whole(self, seen, columns, at, X, y, weight, start)
-        if start == 24_576:
+        if start == 16_384:
             columns.bound[70:80] = 1e-14
         return said
 
@@ -274,7 +275,7 @@ def test_every_row_is_held_against_its_bound_when_bounds_are_added_up(path, monk
     made = target(path)
     mode = made.modes[0]
     assert mode.expansion.bounds is None
-    with pytest.raises(tunamh.BoundViolation, match=r"row 246[45]\d"):
+    with pytest.raises(tunamh.BoundViolation, match=r"row 164[56]\d"):
         made.taylor(2, mode.point, mode.expansion, whiten=True, original_bounds=False)
 
 
@@ -321,7 +322,7 @@ def test_changed_numbers_are_noticed_by_the_sum_of_their_bounds(path):
     run.target.gathered.some, run.target.gathered.audited = None, False
     run.target.gathered.sums[1] *= 1.001
     run.target.gathered.begin()  # by the map of the audit
-    with pytest.raises(tunamh.SourceError, match="rows from 8192 on have other bounds"):
+    with pytest.raises(tunamh.SourceError, match="rows from 16384 on have other bounds"):
         run.open()
 
 

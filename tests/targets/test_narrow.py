@@ -6,6 +6,7 @@ import pytest
 from tunamh.rows.packing import packed_rows
 from tunamh.targets.designs import DenseDesign
 from tunamh.targets.designs.dense import MOST_COLUMNS, DenseBlock, NarrowBlock
+from tunamh.targets.designs.indexed import IndexedBlock, IndexedDesign, NarrowIndexedBlock, level_positions
 
 RNG = np.random.default_rng(3)
 
@@ -72,3 +73,39 @@ def test_many_columns_are_a_matrix():
         assert not isinstance(block, NarrowBlock)
         assert (block.X == X).all()
         assert block.X.flags.c_contiguous
+
+
+@pytest.mark.parametrize("valued", [False, True])
+@pytest.mark.parametrize("levels", [(2,), (3, 4)])
+def test_levels_written_out_give_the_sums_of_levels_that_are_gathered(levels, valued):
+    n, k = 1500, 3
+    X, codes = RNG.standard_normal((n, k)), [RNG.integers(size, size=n) for size in levels]
+    positions, dim = level_positions(codes, levels, k)
+    values = RNG.standard_normal(positions.shape) if valued else None
+    design = IndexedDesign(X, positions, values, dim)
+    block, plain = design.block(slice(100, 1400)), design.block(slice(100, 1400)).plain
+    assert isinstance(block, NarrowIndexedBlock)
+    assert type(plain) is IndexedBlock
+    whole, theta, weights = plain.dense(), RNG.standard_normal(dim), RNG.standard_normal(1300)
+    factor = RNG.standard_normal((dim, dim))
+    for said, expected in (
+        (block.dense(), whole),
+        (block.matvec(theta), plain.matvec(theta)),
+        (block.matvecs(np.stack([theta, -theta])), plain.matvecs(np.stack([theta, -theta]))),
+        (block.rmatvec(weights), plain.rmatvec(weights)),
+        (block.sandwich(weights), whole.T @ (weights[:, None] * whole)),
+        (block.sandwich(weights), plain.sandwich(weights)),
+        (block.whitened_norms(factor), plain.whitened_norms(factor)),
+        (block.some(np.array([4, 2, 2])).matvec(theta), plain.matvec(theta)[[4, 2, 2]]),
+    ):
+        assert said == pytest.approx(expected, rel=1e-12, abs=1e-11)
+    one, other = (packed_rows(1300, design.numbers.width + 2) for _ in range(2))
+    block.pack(one)
+    plain.pack(other)
+    written = slice(None, design.numbers.width)
+    assert (one[:, written].view(np.int64) == other[:, written].view(np.int64)).all()
+
+
+def test_many_levels_are_gathered():
+    positions, dim = level_positions([RNG.integers(12, size=50)], [12], 1)
+    assert type(IndexedDesign(np.ones((50, 1)), positions, None, dim).block(slice(None))) is IndexedBlock

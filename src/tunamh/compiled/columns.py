@@ -99,14 +99,26 @@ def moments(lines, values, out):
 
 
 @helper(fastmath=REASSOCIATE)
-def sandwich(lines, weight, out):
-    """Compute ``X' diag(weight) X``; ``out`` must be zero at first."""
+def _copy_strip(lines, beside, n, start, m, x):
+    """Copy ``m`` rows of all columns, from row ``start`` on, to ``x`` in double precision: ``lines``, then ``beside``."""
+    d = lines.size // n
+    for j in range(d):
+        _copy(window(lines, j * n + start, m), window(x, j * _STRIP, m))
+    for j in range(beside.size // n):
+        _copy(window(beside, j * n + start, m), window(x, (d + j) * _STRIP, m))
+
+
+@helper(fastmath=REASSOCIATE)
+def sandwich(lines, beside, weight, out):
+    """Compute ``X' diag(weight) X``; ``out`` must be zero at first.
+
+    The columns of ``X`` are those of ``lines``, then those of ``beside``.
+    """
     n, d = weight.size, out.shape[0]
     x, weighted = np.empty(d * _STRIP), np.empty(_STRIP)
     for start in range(0, n, _STRIP):
         m = min(_STRIP, n - start)
-        for j in range(d):
-            _copy(window(lines, j * n + start, m), window(x, j * _STRIP, m))
+        _copy_strip(lines, beside, n, start, m, x)
         for j in range(d):
             _multiply(window(weight, start, m), window(x, j * _STRIP, m), window(weighted, 0, m))
             for k in range(j + 1):
@@ -117,18 +129,42 @@ def sandwich(lines, weight, out):
 
 
 @helper(fastmath=REASSOCIATE)
-def norms(lines, factors, out):
+def add_dots(lines, theta, out):
+    """Add ``X theta`` to ``out``."""
+    n = out.size
+    for j in range(theta.size):
+        _add_one(theta[j], window(lines, j * n, n), out)
+
+
+@helper
+def fill_levels(positions, values, first, lines):
+    """Fill ``lines`` with the columns from number ``first`` on.
+
+    Each row has values at its ``positions`` and zeros elsewhere. The values are 1 if ``values`` is empty.
+    """
+    for j in range(lines.shape[0]):
+        for i in range(lines.shape[1]):
+            lines[j, i] = 0.0
+    for i in range(positions.shape[0]):
+        for k in range(positions.shape[1]):
+            j = positions[i, k] - first
+            if j >= 0:
+                lines[j, i] += values[i, k] if values.size > 0 else 1.0
+
+
+@helper(fastmath=REASSOCIATE)
+def norms(lines, beside, factors, out):
     """Compute the lengths of the rows of ``X F``. ``factors`` are the columns of ``F``, one after the other.
 
-    If ``F`` is triangular, the zeros at the beginning of its columns are skipped.
+    The columns of ``X`` are those of ``lines``, then those of ``beside``. If ``F`` is triangular, the zeros at the
+    beginning of its columns are skipped.
     """
     n = out.size
-    d = lines.size // n
+    d = (lines.size + beside.size) // n
     x, along = np.empty(d * _STRIP), np.empty(_STRIP)
     for start in range(0, n, _STRIP):
         m = min(_STRIP, n - start)
-        for j in range(d):
-            _copy(window(lines, j * n + start, m), window(x, j * _STRIP, m))
+        _copy_strip(lines, beside, n, start, m, x)
         part, white = window(out, start, m), window(along, 0, m)
         for i in range(m):
             part[i] = 0.0

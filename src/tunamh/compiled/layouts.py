@@ -129,6 +129,7 @@ class Layout:
                 if not names <= set(self.sizes):
                     raise ValueError(f"{name}: an extent of {array} is {extent!r}, of which {self.sizes} are known")
         self._columns: dict[tuple, dict[str, Any]] = {}
+        self._places: dict[tuple, SimpleNamespace] = {}
         told = repr((name, given, list(fields.items()), _how_records_are_read()))
         self.made_of = hashlib.sha256(told.encode()).hexdigest()[:12]
         """What was declared and how it is read, as a digest: compiled code is kept by it (`.contents`)."""
@@ -159,9 +160,14 @@ class Layout:
 
     def places(self, **sizes: int) -> SimpleNamespace:
         """Return where every field begins in a record for given extents. ``end`` is the length of the record."""
-        lengths = self.lengths(**sizes)
-        ends = np.cumsum([0, *lengths.values()]).tolist()
-        return SimpleNamespace(**dict(zip(lengths, ends, strict=False)), end=ends[-1])
+        asked = tuple(sizes.items())
+        known = self._places.get(asked)
+        if known is None:  # asked for every block of rows
+            lengths = self.lengths(**sizes)
+            ends = np.cumsum([0, *lengths.values()]).tolist()
+            known = SimpleNamespace(**dict(zip(lengths, ends, strict=False)), end=ends[-1])
+            self._places[asked] = known
+        return known
 
     def pack(self, **values: Any) -> np.ndarray:
         """Return the record as a vector. Extents that the shape of an array shows need not be passed."""

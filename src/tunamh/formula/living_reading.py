@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..rows.passes import ROWS_AT_ONCE, blocks
 from ..rows.pieces import Reading
+from ..rows.source import Rows
 from ..tables.columns import Column, Factor, Numbers
 from ..tables.frames import CompleteRows, complete_rows
+from ..tables.levels import TextAtOnce
 from ..tables.libraries import numbers_at_once
 from .errors import FormulaError
 from .evaluation import Values
+from .plain_rows import PlainRows
 from .syntax import Node, columns_in
 from .variables import as_columns, read, usable_numbers
 
@@ -51,6 +54,13 @@ class Held:
         self.tables.clear()
 
 
+class _Part(NamedTuple):
+    """Some rows of a table by column: numbers as the file has them, and levels."""
+
+    numbers: dict[str, np.ndarray]
+    factors: dict[str, Factor]
+
+
 @dataclass(frozen=True)
 class LivingPiece:
     """How a piece of the files is read: names of columns, conditions of rows to be forgotten, missing values."""
@@ -79,17 +89,31 @@ class LivingPiece:
 
     def _read(self, piece: Any, rows: int) -> Iterator[tuple[CompleteRows, int]]:
         """Columns that are arrays become numbers so many ``rows`` at a time, so that these stay in the cache."""
-        for table in Reading().tables(piece, self.columns):
-            numbers = numbers_at_once(table)
-            if not numbers.keys() >= set(self.columns):
-                complete, stays = self.of_table(table)
-                yield complete, int((~stays).sum())
+        for part in self._parts(piece, rows):
+            complete, stays = self._of_part(part) if isinstance(part, _Part) else self.of_table(part)
+            yield complete, int((~stays).sum())
+
+    def _parts(self, piece: Any, rows: int) -> Iterator[_Part | Any]:
+        """So many ``rows`` at a time as the file has them; a table as a whole where a column is neither."""
+        coded = Reading().text_in_codes(piece, self.columns)
+        for table in Reading().tables(piece, self.columns, coded):
+            numbers, text = numbers_at_once(table), TextAtOnce(table, coded)
+            numbers = {name: numbers[name] for name in self.columns if name in numbers}
+            found = {name: text.whole(name) for name in self.columns if name not in numbers}
+            factors = {name: factor for name, factor in found.items() if factor is not None}
+            if len(factors) < len(found):
+                yield text.table_of_text()
                 continue
-            for begin in range(0, piece.n_rows, rows):
-                parts = {name: numbers[name][begin : begin + rows] for name in self.columns}
-                if len(parts[self.columns[0]]):  # a table may be a part of a piece
-                    complete, stays = self.of_columns({name: usable_numbers(one, name) for name, one in parts.items()})
-                    yield complete, int((~stays).sum())
+            for which in (slice(begin, begin + rows) for begin in range(0, table.num_rows, rows)):
+                arrays = {name: column[which] for name, column in numbers.items()}
+                yield _Part(arrays, {name: factor.take(which) for name, factor in factors.items()})
+
+    def _of_part(self, part: _Part) -> tuple[CompleteRows, np.ndarray]:
+        columns: dict[str, Column] = {
+            name: part.factors[name] if name in part.factors else usable_numbers(part.numbers[name], name)
+            for name in self.columns
+        }
+        return self.of_columns(columns)
 
     def of_table(self, table: Any) -> tuple[CompleteRows, np.ndarray]:
         """Return the rows of a table that are used, and the positions of these rows in the table.
@@ -107,10 +131,23 @@ class LivingPiece:
             wanted = {name: column.take(stays) for name, column in wanted.items()}
         return complete_rows({name: _packed(one) for name, one in wanted.items()}, int(stays.sum())), stays
 
-    def blocks(self, piece: Any) -> Iterator[CompleteRows]:
-        """Return the rows of a piece that are used, in blocks of at most 8192 rows."""
-        for complete, _ in self.tables(piece) if self._is_held(piece) else self._read(piece, ROWS_AT_ONCE):
-            yield from _cut(complete)
+    def blocks(self, piece: Any, plain: PlainRows | None = None) -> Iterator[CompleteRows | Rows]:
+        """Yield the rows of a piece that are used, at most `ROWS_AT_ONCE` at a time.
+
+        If ``plain`` can make rows of a target directly, it does so.
+        """
+        if self._is_held(piece):
+            for complete, _ in self.tables(piece):
+                yield from _cut(complete)
+            return
+        for part in self._parts(piece, ROWS_AT_ONCE):
+            found = None
+            if plain is not None and not self.forget and isinstance(part, _Part):
+                found = plain.of_columns(part.numbers, part.factors)
+            if found is not None:
+                yield found
+                continue
+            yield from _cut((self._of_part(part) if isinstance(part, _Part) else self.of_table(part))[0])
 
     def _is_held(self, piece: Any) -> bool:
         """Whether its tables are held, or will be; where they are not, its rows are counted as read."""
@@ -129,7 +166,10 @@ def _cut(complete: CompleteRows) -> Iterator[CompleteRows]:
 
 
 def _packed(column: Column) -> Column:
-    return column.packed() if isinstance(column, Factor) else column
+    if not isinstance(column, Factor):
+        return column
+    found = column.packed()
+    return replace(found, absent=()) if found.kind == "text" else found  # no level of text is known that is absent
 
 
 def forgotten(columns: Mapping[str, Column], conditions: Sequence[Node], n_rows: int) -> np.ndarray:

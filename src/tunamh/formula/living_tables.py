@@ -50,9 +50,13 @@ class RowsOfLivingPiece:
 
     def __call__(self, piece: Any) -> Iterator[Rows]:
         start = 0
-        for complete in self.how.blocks(piece):
-            yield self.rows.of_rows(complete, start)
-            start += complete.n_rows
+        for found in self.how.blocks(piece, self.rows.plain):
+            if isinstance(found, Rows):
+                yield found._replace(start=start)
+                start += len(found.y)
+            else:
+                yield self.rows.of_rows(found, start)
+                start += found.n_rows
 
 
 @dataclass(frozen=True)

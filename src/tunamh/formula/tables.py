@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from .errors import FormulaError
 from .left_side import Response, numbers_beside, response_of_levels
 from .model import FormulaModel
 from .needed_rows import Read, RowsOf, missing_told, rows_of, rows_of_complete, values_of
+from .plain_rows import PlainRows
 from .priors import prior_of
 from .smooths import asked as asked_of
 from .syntax import label
@@ -57,9 +58,13 @@ _FEW = 16  # responses of a block that are kept, to know their spread
 
 def opened(block: TableBlock, names: list[str]) -> CompleteRows:
     """Return the rows of a block without missing values. Columns that are arrays already are not copied."""
-    at_hand = {name: usable_numbers(block.numbers[name], name) for name in names if name in block.numbers}
+    at_hand: dict[str, Column] = {}
+    for name in names:
+        found = usable_numbers(block.numbers[name], name) if name in block.numbers else block.text(name)
+        if found is not None:
+            at_hand[name] = found
     if at_hand and len(at_hand) == len(names):
-        return complete_rows(at_hand, len(block.numbers[names[0]]))
+        return complete_rows(at_hand, len(at_hand[names[0]]))
     table = as_columns(block.table)
     others = read(table, [name for name in names if name not in at_hand])
     return complete_rows({name: at_hand[name] if name in at_hand else others[name] for name in names}, table.n_rows)
@@ -86,6 +91,7 @@ class AskFirst:
     """
 
     asked: Read
+    reads_codes: ClassVar[bool] = True
 
     def __call__(self, block: TableBlock) -> FirstAnswer:
         rows = opened(block, self.asked.names)
@@ -107,6 +113,7 @@ class AskSecond:
 
     names: list[str]
     side: Any
+    reads_codes: ClassVar[bool] = True
 
     def __call__(self, block: TableBlock) -> SecondLook:
         return second_look(self.side, values_of(opened(block, self.names), self.side.states, block.start))
@@ -123,6 +130,7 @@ class FormulaRows:
     names: list[str]
     filler: float
     linear: bool = True  # in the label are energies, where there are trials
+    reads_codes: ClassVar[bool] = True
 
     @cached_property
     def _text(self) -> str:
@@ -133,10 +141,19 @@ class FormulaRows:
         return self._text
 
     def __call__(self, block: TableBlock) -> Rows:
-        return self.of_rows(opened(block, self.names), block.start)
+        plain = None if self.plain is None else self.plain.of_block(block)
+        return self.of_rows(opened(block, self.names), block.start) if plain is None else plain
+
+    @cached_property
+    def plain(self) -> PlainRows | None:
+        """Return how rows are read if the formula only names columns; None for other formulas."""
+        return PlainRows.of_model(self.model)
 
     def of_rows(self, rows: CompleteRows, start: int) -> Rows:
         """Return the rows of a target. Rows with missing values keep their places."""
+        plain = None if self.plain is None else self.plain.of_complete(rows, start)
+        if plain is not None:
+            return plain
         model = self.model
         values, keep, n = values_of(rows, model.states, start), rows.keep, len(rows.keep)
         columns = model.side.columns(values, by_columns=True)

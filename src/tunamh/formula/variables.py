@@ -77,8 +77,8 @@ def variable(column: Any, name: str) -> Column:
     """Return one column: numbers in double precision (NaN if missing), or a factor with the levels that occur."""
     if isinstance(column, Numbers | Factor):
         return column
-    if np.ndim(column) > 1:
-        raise FormulaError(f"column {name} has {np.ndim(column)} dimensions: give one number per row.")
+    if isinstance(column, np.ndarray) and column.ndim > 1:
+        raise FormulaError(f"column {name} has {column.ndim} dimensions: give one number per row.")
     try:
         found = read_column(column, f"column {name}")
     except Unreadable as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,9 @@ class Centre(NamedTuple):
     """The Gaussian's mean of then, by which a drift is seen."""
 
     frame: Frame | None = None
+
+    drifts: bool = False
+    """Whether the mean had drifted when the centre was chosen, so that more rows are kept."""
 
     @classmethod
     def at(
@@ -92,7 +95,8 @@ class Centre(NamedTuple):
         arrays = {"point": self.point, "factor": self.factor, "radii": self.radii, "mean": self.mean}
         if self.frame is not None:
             arrays |= {"frame": self.frame.columns, "frame_inverse": self.frame.inverse}
-        words = {"name": self.name, "names": list(self.names), "rows": self.rows, "date": self.date}
+        words: dict[str, Any] = {"name": self.name, "names": list(self.names), "rows": self.rows, "date": self.date}
+        words["drifts"] = self.drifts
         return Record(words, arrays)
 
     @classmethod
@@ -101,7 +105,7 @@ class Centre(NamedTuple):
         frame = Frame(arrays["frame"], arrays["frame_inverse"]) if "frame" in arrays else None
         numbers = arrays["point"], arrays["factor"], arrays["radii"]
         about = int(words["rows"]), words["date"], arrays["mean"]
-        return cls(words["name"], tuple(words["names"]), *numbers, *about, frame)
+        return cls(words["name"], tuple(words["names"]), *numbers, *about, frame, bool(words.get("drifts")))
 
 
 def _wider(frame: Frame, at: np.ndarray, old: np.ndarray, new: np.ndarray) -> Frame:

@@ -13,6 +13,7 @@ from ..targets.layouts import Trust
 from .centre import Centre
 
 _REACH = 0.2
+_MOST = 0.5
 _SHARES = [*0.85 ** np.arange(30), 0.0]
 _AT_FIRST = 0.75  # of the rows that a step may read before the centre moves, so that a few nights do not exceed them
 
@@ -35,12 +36,21 @@ def travel(centre: Centre, mean: np.ndarray, inverse: np.ndarray, rows: int) -> 
     of ``|z|^2`` above this is taken as a drift that will continue.
     """
     new, z = rows - centre.rows, inverse @ (mean - centre.mean)
+    drift = _share_of_drift(z, new, centre.rows)
+    return drift * (TIMES - 1.0) * rows / new * z if drift > 0 else np.zeros(len(z))
+
+
+def drifts(centre: Centre, mean: np.ndarray, inverse: np.ndarray, rows: int) -> bool:
+    """Whether most of ``|z|^2`` is a drift. Then more rows are kept of every piece, so that the centre lasts longer."""
+    return _share_of_drift(inverse @ (mean - centre.mean), rows - centre.rows, centre.rows) > _MOST
+
+
+def _share_of_drift(z: np.ndarray, new: int, before: int) -> float:
+    """The part of ``|z|^2`` that chance does not explain; 0 where no rows came."""
     size = float(z @ z)
-    if new <= 0 or not np.isfinite(size):
-        return np.zeros(len(z))
-    by_chance = len(z) * new / centre.rows
-    drift = max(0.0, 1.0 - by_chance / size) if size > 0 else 0.0
-    return drift * (TIMES - 1.0) * rows / new * z
+    if new <= 0 or not 0 < size < np.inf:
+        return 0.0
+    return max(0.0, 1.0 - len(z) * new / before / size)
 
 
 def ahead(way: np.ndarray, total: float, n_rows: int, kept: int, trust: Trust) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..process.blas import one_blas_thread
 from ..rows.executors import between_blocks, in_order
 from ..rows.parquet import ParquetPiece
 from ..rows.source import Rows
@@ -54,9 +55,10 @@ class _OfPiece:
 
     def __call__(self, piece: Any, start: int) -> list[tuple[int, Any]]:
         found = []
-        for rows in self.read(piece):
-            between_blocks()
-            found.append((start + rows.start + len(rows.y), self.function(rows._replace(start=start + rows.start))))
+        with one_blas_thread():
+            for rows in self.read(piece):
+                between_blocks()
+                found.append((start + rows.start + len(rows.y), self.function(rows._replace(start=start + rows.start))))
         return found
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import SourceError
-from ..tables.columns import Column, Factor, Numbers
+from ..tables.columns import Column, Factor, Numbers, squares
 from ..tables.levels import read_column, read_factor
 from ..tables.matrices import LARGEST
 from ..tables.numbers import Unreadable, read_numbers
@@ -35,6 +35,7 @@ class ByColumns:
     trials: str | None = None
     censored: str | None = None
     linear: bool = True
+    reads_codes: ClassVar[bool] = True
 
     @property
     def columns(self) -> list[str]:
@@ -136,8 +137,9 @@ def _column(block: TableBlock, name: str, read: Callable[[Any, str], Column] = r
     """A column as it is, of which the table itself calls no value missing."""
     if name in block.numbers:
         return Numbers(block.numbers[name])
+    coded = block.text(name)
     try:
-        found = read(block.table[name], f"column {name} of {block.place}")
+        found = read(block.table[name] if coded is None else coded, f"column {name} of {block.place}")
     except Unreadable as error:
         raise SourceError(
             f"column {name} of {block.place} holds {error.kind}: {error.advice} (by change= of open_rows)."
@@ -162,7 +164,7 @@ def _usable_numbers(block: TableBlock, name: str) -> np.ndarray:
 
 def _refuse_unusable(block: TableBlock, name: str, array: np.ndarray) -> None:
     """Raise for the first number that is NaN, infinite or too large."""
-    if array.dtype.kind == "f" and not float(np.abs(array).max()) <= LARGEST:
+    if array.dtype.kind == "f" and not squares(array) <= LARGEST and not float(np.abs(array).max()) <= LARGEST:
         row = int(np.argmax(~(np.abs(array) <= LARGEST)))
         nan = bool(np.isnan(array[row]))
         what = "a missing value (NaN)" if nan else f"{array[row]:g}, which is too large to compute with"
@@ -198,6 +200,7 @@ def _codes(block: TableBlock, name: str, levels: tuple[str, ...]) -> np.ndarray:
 @dataclass(frozen=True)
 class _LevelsOf:
     columns: tuple[str, ...]
+    reads_codes: ClassVar[bool] = True
 
     def __call__(self, block: TableBlock) -> list[tuple[str, ...]]:
         return [_levels_in(block, name).levels for name in self.columns]

@@ -9,10 +9,33 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import SourceError
+from ..tables.libraries import is_text
 from .pieces import InPieces, Reading, survey
 
 _WHOLE = 1 << 21  # rows of a row group that are read at once,
 _PART = 1 << 20  # and of a part of a larger one
+_BYTES_OF_A_CODE = 2.0  # of a row at most, where a column of text is read as codes
+
+
+class CodedFile:
+    """A file of which columns of text are read in codes; its footer is read once for all of its row groups."""
+
+    def __init__(self, whole: Any):
+        self.whole, self._known = whole, dict[tuple[str, ...], Any]()
+
+    def __reduce__(self) -> Any:
+        return CodedFile, (self.whole,)
+
+    def row_group(self, group: int, text: Sequence[str]) -> Any:
+        """A row group; these columns of text are dictionaries."""
+        found, of = self._known.get(tuple(text)), self.whole
+        if found is None:
+            import pyarrow.dataset as ds
+
+            form = parquet_format(ds, dictionary_columns=list(text))
+            found = form.make_fragment(of.path, of.filesystem, of.partition_expression)
+            self._known[tuple(text)] = found
+        return found.subset(row_group_ids=[group])
 
 
 class ParquetPiece(NamedTuple):
@@ -25,17 +48,42 @@ class ParquetPiece(NamedTuple):
     size: int
     modified: int
     n_rows: int
+    file: CodedFile
 
     @property
     def place(self) -> str:
         return f"row group {self.group} of {self.path}"
 
     def tables(self, columns: Sequence[str] | None) -> Iterator[Any]:
+        yield from self._tables(self.fragment, self.schema, columns)
+
+    def text_in_codes(self, columns: Sequence[str]) -> list[str]:
+        """The columns of text that the file has as numbers of few texts, so that reading these numbers is cheaper."""
+        known, few = self.fragment.physical_schema, []
+        group = self.fragment.metadata.row_group(self.group)
+        size = {one.path_in_schema: one for one in (group.column(j) for j in range(group.num_columns))}
+        for name in columns:
+            if name in size and known.get_all_field_indices(name) and is_text(known.field(name).type):
+                if size[name].total_uncompressed_size <= _BYTES_OF_A_CODE * max(size[name].num_values, 1):
+                    few.append(name)
+        return few
+
+    def coded_tables(self, columns: Sequence[str], text: list[str]) -> Iterator[Any]:
+        """`tables`, in which these columns of text are dictionaries of pyarrow: levels, and a code in every row."""
+        import pyarrow as pa
+
+        schema = self.schema
+        for name in text:
+            coded = pa.field(name, pa.dictionary(pa.int32(), pa.string()))
+            schema = schema.set(schema.get_field_index(name), coded)
+        yield from self._tables(self.file.row_group(self.group, text), schema, columns)
+
+    def _tables(self, fragment: Any, schema: Any, columns: Sequence[str] | None) -> Iterator[Any]:
         self._refuse_changes()
-        wanted: Any = {"schema": self.schema, "columns": None if columns is None else list(columns)}
+        wanted: Any = {"schema": schema, "columns": None if columns is None else list(columns)}
         wanted |= {"use_threads": False}
         try:
-            for table in self._read(wanted):
+            for table in self._read(fragment, wanted):
                 self._refuse_changes()  # while it was read
                 yield table
         except OSError as error:
@@ -44,11 +92,11 @@ class ParquetPiece(NamedTuple):
                 f"{self.place} cannot be read ({error}): the file is damaged. Write it again, then open the rows again."
             ) from error
 
-    def _read(self, wanted: dict[str, Any]) -> Iterator[Any]:
+    def _read(self, fragment: Any, wanted: dict[str, Any]) -> Iterator[Any]:
         if self.n_rows <= _WHOLE:
-            yield self.fragment.to_table(batch_size=max(1, self.n_rows), **wanted)  # each column in one piece
+            yield fragment.to_table(batch_size=max(1, self.n_rows), **wanted)  # each column in one piece
         else:
-            yield from _of_same_size(self.fragment.to_batches(batch_size=_PART, **wanted))
+            yield from _of_same_size(fragment.to_batches(batch_size=_PART, **wanted))
 
     def _refuse_changes(self) -> None:
         size, modified = stamp(self.fragment.filesystem, self.fragment.path)
@@ -64,6 +112,14 @@ class ParquetPiece(NamedTuple):
             )
 
 
+def parquet_format(ds: Any, **reading: Any) -> Any:
+    """How files are read: checksums of pages are compared, where the writer made them."""
+    checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    return ds.ParquetFileFormat(
+        read_options=ds.ParquetReadOptions(**reading) if reading else None, default_fragment_scan_options=checked
+    )
+
+
 def stamp(filesystem: Any, path: str) -> tuple[int | None, int]:
     """Return the size of a file and the time of its last change. The size is None if there is no file."""
     info = filesystem.get_file_info([path])[0]
@@ -76,8 +132,7 @@ def parquet_tables(rows: Any, reading: Reading, *, executor: Any, memory: int | 
         import pyarrow.dataset as ds
     except ImportError:
         raise ImportError("Parquet files need pyarrow: pip install 'tunamh[parquet]'.") from None
-    checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)  # where the writer made checksums
-    form = ds.ParquetFileFormat(default_fragment_scan_options=checked)
+    form = parquet_format(ds)
     found = _found(rows)
     try:
         opened: Any = ds.dataset(found, format=form, partitioning="hive")
@@ -98,9 +153,11 @@ def parquet_tables(rows: Any, reading: Reading, *, executor: Any, memory: int | 
         digest.update(f"{os.path.basename(fragment.path)} {size} {_summary(fragment.metadata)}".encode())
         shown = os.path.relpath(fragment.path) if os.path.exists(fragment.path) else fragment.path
         shown = fragment.path if shown.startswith("..") else shown
+        file = CodedFile(fragment)
         for part in fragment.split_by_row_group():
             group = part.row_groups[0]
-            pieces.append(ParquetPiece(part, opened.schema, shown, group.id, size or 0, modified, int(group.num_rows)))
+            about = size or 0, modified, int(group.num_rows)
+            pieces.append(ParquetPiece(part, opened.schema, shown, group.id, *about, file))
     names = list(opened.schema.names)
     unknown = [name for name in reading.columns or () if name not in names]
     if unknown:

@@ -23,7 +23,7 @@ from ..process.stages import Watch, watcher
 
 Result = TypeVar("Result")
 
-ROWS_AT_ONCE = 1 << 13
+ROWS_AT_ONCE = 1 << 14
 """Rows in a block: its temporaries stay in the cache, and small whatever the length of the data."""
 
 

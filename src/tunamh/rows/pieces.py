@@ -1,6 +1,6 @@
 """Tables in pieces that are read by themselves: row groups of files, or what a reader of your own returns.
 
-A piece is one task. Its rows are cut into blocks of 8192, so that what is computed from a block stays in the cache,
+A piece is one task. Its rows are cut into blocks of 16,384, so that what is computed from a block stays in the cache,
 however large the piece, and so that rows in files give the sums, bit for bit, that the same rows in arrays give.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from .._arguments import shown
 from ..errors import SourceError, TunaMHError
 from ..process.blas import one_blas_thread
 from ..tables.frames import column_names
+from ..tables.levels import TextAtOnce
 from ..tables.libraries import RepeatedNames, as_frame, copied, count_rows, cut, numbers_at_once
 from .executors import between_blocks, in_order
 from .passes import ROWS_AT_ONCE, with_progress
-from .table_source import SomeColumns, TableBlock, Tables
+from .table_source import SomeColumns, TableBlock, Tables, takes_codes
 
 Result = TypeVar("Result")
 
@@ -36,16 +38,29 @@ class Piece(Protocol):
         """Return the rows as one table, or as several tables with the same columns."""
 
 
+@runtime_checkable
+class InCodes(Protocol):
+    """A piece that can give columns of text in codes, where this is cheaper."""
+
+    def text_in_codes(self, columns: Sequence[str]) -> list[str]: ...
+
+    def coded_tables(self, columns: Sequence[str], text: Sequence[str]) -> Iterable[Any]: ...
+
+
 class Reading(NamedTuple):
     """How pieces are read: the columns that are read before ``change``, and this function, which changes each table."""
 
     columns: tuple[str, ...] | None = None
     change: Callable[[Any], Any] | None = None
 
-    def tables(self, piece: Piece, columns: Sequence[str] | None) -> Iterator[Any]:
-        """Yield the tables of a piece. Errors in reading or changing say where this was."""
+    def tables(self, piece: Piece, columns: Sequence[str] | None, text: Sequence[str] = ()) -> Iterator[Any]:
+        """Yield the tables of a piece. Errors in reading or changing say where this was.
+
+        Columns of ``text`` come in codes (`InCodes`).
+        """
         try:
-            for table in piece.tables(columns if self.change is None else self.columns):
+            wanted = columns if self.change is None else self.columns
+            for table in piece.coded_tables(wanted, text) if text else piece.tables(wanted):  # type: ignore[attr-defined]
                 changed = table if self.change is None else self.change(table)
                 as_frame(changed)  # raises for repeated names
                 yield changed
@@ -57,15 +72,23 @@ class Reading(NamedTuple):
             doing = "reading" if self.change is None else "reading or changing"
             raise SourceError(f"{doing} {piece.place} failed: {type(error).__name__}: {error}") from error
 
-    def blocks(self, piece: Piece, start: int, columns: Sequence[str] | None) -> Iterator[TableBlock]:
-        """Yield the rows of a piece in blocks."""
-        done = 0
-        for table in self.tables(piece, columns):
-            numbers = numbers_at_once(table)
-            for which, rows in cut(table, ROWS_AT_ONCE):
+    def text_in_codes(self, piece: Piece, columns: Sequence[str] | None) -> list[str]:
+        """Return the columns of text that a piece gives in codes; none if a user's function sees its tables."""
+        seen_by_others = self.change is not None or columns is None
+        return piece.text_in_codes(columns) if isinstance(piece, InCodes) and not seen_by_others else []  # type: ignore[arg-type]
+
+    def blocks(
+        self, piece: Piece, start: int, columns: Sequence[str] | None, *, in_codes: bool = False
+    ) -> Iterator[TableBlock]:
+        """Yield the rows of a piece in blocks. With ``in_codes``, columns of text may be dictionaries."""
+        done, coded = 0, self.text_in_codes(piece, columns) if in_codes else []
+        for table in self.tables(piece, columns, coded):
+            numbers, text = numbers_at_once(table), TextAtOnce(table, coded)
+            for which, rows in cut(text.table, ROWS_AT_ONCE):
                 first = done + which.start
                 where = piece.place if first == 0 else f"{piece.place}, from its row {first} on"
-                yield TableBlock(start + first, rows, where, {name: one[which] for name, one in numbers.items()})
+                arrays = {name: one[which] for name, one in numbers.items()}
+                yield TableBlock(start + first, rows, where, arrays, partial(text.of, rows=which))
             done += count_rows(table)
 
 
@@ -191,7 +214,8 @@ class OfBlocks:
 
     def _of_piece(self, piece: Piece, start: int, length: int) -> list[Any]:
         results, done = [], 0
-        for block in self.reading.blocks(piece, start, self.columns):
+        in_codes = takes_codes(self.function)
+        for block in self.reading.blocks(piece, start, self.columns, in_codes=in_codes):
             between_blocks()
             try:
                 results.append(self.function(block))

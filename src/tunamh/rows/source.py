@@ -52,7 +52,9 @@ def level_positions(codes: Sequence[np.ndarray], sizes: Sequence[int], begins: i
     """
     positions = np.empty((len(codes[0]), len(codes)), np.int32)
     for k, (of_one, size) in enumerate(zip(codes, sizes, strict=True)):
-        positions[:, k] = np.where(of_one > 0, begins + of_one - 1, NOWHERE)
+        places = np.arange(begins - 1, begins + size, dtype=np.int32)
+        places[0] = places[-1] = NOWHERE  # of the reference, and of codes that are no level's: -1
+        positions[:, k] = places[of_one]
         begins += size - 1
     return positions, begins
 

@@ -13,9 +13,14 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from ..tables.columns import Factor
 from .source import Rows
 
 Result = TypeVar("Result")
+
+
+def not_coded(name: str) -> None:
+    """No column was coded at once."""
 
 
 class TableBlock(NamedTuple):
@@ -28,16 +33,34 @@ class TableBlock(NamedTuple):
     table : table
         A pyarrow, pandas or polars table, or a dict of arrays; ``table[name]`` is a column.
     place : str
-        The origin of the rows, for error messages, such as ``row group 3 of flights/2020.parquet, from its row 8192
+        The origin of the rows, for error messages, such as ``row group 3 of flights/2020.parquet, from its row 16384
         on``.
     numbers : dict of arrays
         Columns that the reader has already converted to arrays; it can be empty.
+    text : callable
+        Only the library sets it. From the name of a column of text to its levels and codes, if the reader has found
+        them for all blocks of a table at once; None if it has not.
     """
 
     start: int
     table: Any
     place: str
     numbers: Mapping[str, np.ndarray] = {}
+    text: Callable[[str], Factor | None] = not_coded
+
+
+@runtime_checkable
+class ReadsCodes(Protocol):
+    """A function of a block. ``reads_codes``: it asks ``block.text`` for columns of text before it looks at the table,
+    so that these may be codes there.
+    """
+
+    reads_codes: bool
+
+
+def takes_codes(function: Any) -> bool:
+    """Whether a function of blocks knows columns of text in codes."""
+    return isinstance(function, ReadsCodes) and function.reads_codes
 
 
 @runtime_checkable
@@ -87,6 +110,7 @@ class _Read:
 
     def __init__(self, read: Callable[[TableBlock], Rows], function: Callable[[Rows], Any]):
         self.read, self.function = read, function
+        self.reads_codes = takes_codes(read)
 
     def __call__(self, block: TableBlock) -> Any:
         return self.function(self.read(block))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .columns import Column, Factor, Numbers
-from .libraries import as_native, as_series, narwhals
+from .libraries import as_frame, as_native, as_series, is_text, narwhals
 from .matrices import is_plain, one_column
 from .numbers import is_missing, kind_of_series, missing_in, plain_array, read_numbers
 
@@ -76,6 +78,75 @@ def classes(values: Any, what: str, where: str = "", *, text: bool = True) -> Fa
         row = int(np.argmax(found.missing))
         raise ValueError(f"{what} has a missing value in row {row}{where}: drop or fill such rows first.")
     return found
+
+
+_MOST_LEVELS = 1000
+"""Of text that is coded at once: each block looks for the levels that occur in it."""
+
+
+class TextAtOnce:
+    """The columns of text of a pyarrow table, coded once for all of its blocks, each when it is first asked for.
+
+    Those of ``in_codes`` are dictionaries, as the file has them. ``table`` has them as text where there are too many
+    levels.
+    """
+
+    def __init__(self, table: Any, in_codes: Sequence[str] = ()):
+        self.table, self._in_codes = table, tuple(in_codes)
+        frame = as_frame(table)
+        self._native = frame.to_native() if frame is not None and frame.implementation.is_pyarrow() else None
+        self._known: dict[str, Factor | None] = {}
+        many = [name for name in in_codes if self.whole(name) is None]
+        if many:
+            self.table = self._native = _as_text(self.table, many)
+            self._in_codes = tuple(name for name in in_codes if name not in many)
+
+    def table_of_text(self) -> Any:
+        """The table, with text in all columns of text."""
+        return _as_text(self.table, self._in_codes)
+
+    def of(self, name: str, rows: slice) -> Factor | None:
+        """The levels of some rows, as `read_factor` finds them; None where it must look by itself.
+
+        That is the case for any column but text, for text of very many levels, and for rows without any value.
+        """
+        known = self.whole(name)
+        if known is None:
+            return None
+        found = replace(known.take(rows).packed(), absent=())
+        return found if found.levels else None
+
+    def whole(self, name: str) -> Factor | None:
+        """The column of all rows, with levels that are sorted."""
+        if name not in self._known:
+            self._known[name] = self._found(name)
+        return self._known[name]
+
+    def _found(self, name: str) -> Factor | None:
+        if self._native is None or self._native.column_names.count(name) != 1 or not len(self._native):
+            return None
+        column = self._native[name]
+        if is_text(column.type):
+            column = column.dictionary_encode()
+        elif not narwhals().dependencies.get_pyarrow().types.is_dictionary(column.type) or name not in self._in_codes:
+            return None
+        encoded = column.unify_dictionaries().combine_chunks()
+        if not 0 < len(encoded.dictionary) <= _MOST_LEVELS:
+            return None
+        indices, levels = encoded.indices, encoded.dictionary.to_pylist()
+        codes = np.asarray(indices.fill_null(-1) if indices.null_count else indices)
+        names = tuple(sorted(levels))
+        place = {level: code for code, level in enumerate(names)}
+        new = np.array([*(place[level] for level in levels), -1], dtype=np.int64)
+        return Factor(new[codes], names, kind="text")
+
+
+def _as_text(table: Any, names: Sequence[str]) -> Any:
+    """A table of pyarrow, in which these dictionaries are text again."""
+    for name in names:
+        column = table[name]
+        table = table.set_column(table.column_names.index(name), name, column.cast(column.type.value_type))
+    return table
 
 
 def _sorted_levels(array: np.ndarray, there: np.ndarray, kind: str) -> Factor:

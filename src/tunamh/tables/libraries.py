@@ -146,6 +146,12 @@ def copied(table: Any) -> Any:
     return native.take(list(range(native.num_rows))).combine_chunks()
 
 
+def is_text(kind: Any) -> bool:
+    """Whether a type of pyarrow is one of text."""
+    types = narwhals().dependencies.get_pyarrow().types
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
 def numbers_at_once(table: Any) -> dict[str, np.ndarray]:
     """Return the columns of a pyarrow table that are one piece of numbers without missing values, as arrays.
 

@@ -143,6 +143,9 @@ class DenseBlock:
 
 MOST_COLUMNS = 24
 
+NO_COLUMNS = np.empty(0)
+"""In the place of columns beside those of a block."""
+
 
 class NarrowBlock(DenseBlock):
     """Rows stored by columns (d, n), read-only and as the user passed them.
@@ -193,12 +196,12 @@ class NarrowBlock(DenseBlock):
             return super().sandwich(weight, frame)
         d = len(self.columns)
         found = np.zeros((d, d))
-        sandwich(self.columns.reshape(-1), np.require(weight, np.float64, ["C", "W"]), found)
+        sandwich(self.columns.reshape(-1), NO_COLUMNS, np.require(weight, np.float64, ["C", "W"]), found)
         return found
 
     def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
         found = np.empty(self.columns.shape[1])
-        norms(self.columns.reshape(-1), np.array(factor.T, np.float64, order="C").reshape(-1), found)
+        norms(self.columns.reshape(-1), NO_COLUMNS, np.array(factor.T, np.float64, order="C").reshape(-1), found)
         return found
 
 

@@ -8,12 +8,14 @@ at a factor's reference level has no position there (-1). Parameters come in the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..._linear import Frame
 from ...compiled import REASSOCIATE, Dot, Dots, Sizes, helper, part
+from ...compiled.columns import add_dots, dots, fill_levels, moments, norms, sandwich
 from ...compiled.vector import prefetch_row
 from ...rows.source import NOWHERE, level_positions
 from ...rows.supply import ROWS_AHEAD
@@ -23,6 +25,7 @@ from ...tables.matrices import as_matrix
 from ...tables.sparse import checked_rows
 from ..layouts import FEATURES, features_at, regression_of
 from .base import Design, DesignNumbers, DesignParts, lengths_of_rows, rows_in_double
+from .dense import MOST_COLUMNS, as_columns
 
 
 @helper(fastmath=REASSOCIATE)
@@ -224,6 +227,65 @@ class IndexedBlock:
         return np.maximum(np.abs(self.whole).max(axis=1, initial=0.0), values.max(axis=1, initial=0.0))
 
 
+_MOST_LEVELS = 8
+"""Columns of levels that are written out, for loops along columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class NarrowIndexedBlock(IndexedBlock):
+    """The same of few columns: sums are taken along columns, those of levels written out as zeros and ones."""
+
+    @property
+    def plain(self) -> IndexedBlock:
+        """The same rows, of which levels are gathered."""
+        return IndexedBlock(rows_in_double(self.whole), self.positions, self.values, self.dim)
+
+    @cached_property
+    def _lines(self) -> np.ndarray:
+        """The whole columns, one behind the other, read-only."""
+        return as_columns(self.whole).reshape(-1)
+
+    @cached_property
+    def _levels(self) -> np.ndarray:
+        """The columns of levels."""
+        first = self.whole.shape[1]
+        lines = np.empty((self.dim - first, len(self.whole)))
+        fill_levels(self.positions, self.values, first, lines)
+        return lines.reshape(-1)
+
+    def some(self, which: np.ndarray) -> IndexedBlock:
+        return NarrowIndexedBlock(self.whole[which], self.positions[which], self.values[which], self.dim)
+
+    def matvec(self, theta: np.ndarray) -> np.ndarray:
+        theta, first = np.array(theta, np.float64), self.whole.shape[1]
+        found = np.empty(len(self.whole))
+        dots(self._lines, theta[:first], found)
+        add_dots(self._levels, theta[first:], found)
+        return found
+
+    def matvecs(self, points: np.ndarray) -> np.ndarray:
+        return np.stack([self.matvec(point) for point in points])
+
+    def rmatvec(self, values: np.ndarray) -> np.ndarray:
+        found, first = np.empty(self.dim), self.whole.shape[1]
+        given = np.require(values, np.float64, ["C", "W"])
+        moments(self._lines, given, found[:first])
+        moments(self._levels, given, found[first:])
+        return found
+
+    def sandwich(self, weight: np.ndarray, frame: Frame | None = None) -> np.ndarray:
+        if frame is not None:
+            return super().sandwich(weight, frame)
+        found = np.zeros((self.dim, self.dim))
+        sandwich(self._lines, self._levels, np.require(weight, np.float64, ["C", "W"]), found)
+        return found
+
+    def whitened_norms(self, factor: np.ndarray) -> np.ndarray:
+        found = np.empty(len(self.whole))
+        norms(self._lines, self._levels, np.array(factor.T, np.float64, order="C").reshape(-1), found)
+        return found
+
+
 class IndexedDesign(Design):
     """A design in which a row has few numbers of some columns.
 
@@ -249,7 +311,15 @@ class IndexedDesign(Design):
         width = FEATURES.places(columns=columns, positions=count).values + self.values.shape[1]
         self.numbers = DesignNumbers(width, False, columns, count, values is not None)
 
+    @property
+    def _is_narrow(self) -> bool:
+        columns = self.whole.shape[1]
+        return columns > 0 and self.dim <= MOST_COLUMNS and self.dim - columns <= _MOST_LEVELS
+
     def block(self, rows: Any) -> IndexedBlock:
+        if self._is_narrow:
+            positions, values = np.ascontiguousarray(self.positions[rows]), np.ascontiguousarray(self.values[rows])
+            return NarrowIndexedBlock(as_columns(self.whole[rows]).T, positions, values, self.dim)
         return IndexedBlock(
             rows_in_double(self.whole[rows]),
             np.ascontiguousarray(self.positions[rows]),

@@ -100,7 +100,7 @@ def moments(lines, values, out):
 
 @helper(fastmath=REASSOCIATE)
 def _copy_strip(lines, beside, n, start, m, x):
-    """Copy ``m`` rows of all columns, from row ``start`` on, to ``x`` in double precision: ``lines``, then ``beside``."""
+    """Copy ``m`` rows of all columns, from row ``start`` on, to ``x`` as float64: ``lines`` first, then ``beside``."""
     d = lines.size // n
     for j in range(d):
         _copy(window(lines, j * n + start, m), window(x, j * _STRIP, m))

@@ -75,9 +75,7 @@ def compare(
             f"results must be a dict of two results or more, such as {{'a': a, 'b': b}}, got {shown(results)}."
         )
     given, size = dict(families or {}), whole_number("rows", rows, 1)
-    fits = {
-        str(name): opened_to_leave_out(one, draws, given.pop(name, None), size) for name, one in results.items()
-    }
+    fits = {str(name): opened_to_leave_out(one, draws, given.pop(name, None), size) for name, one in results.items()}
     if given:
         raise ValueError(
             f"families= names {next(iter(given))!r}, which is not one of the models: {', '.join(fits)} are."

@@ -100,10 +100,10 @@ DEFECTS: dict[str, Defect] = {
         "    return changed",
         "groups | logistic | common move",
     ),
-    "a dilation leaves out the volumes of the effects": Defect(
+    "a dilation has the volumes of the effects the wrong way round": Defect(
         "groups/dilation.py",
         "    return (coefficients + q * factor.free_groups) * z + changed",
-        "    return (coefficients + q * factor.free_groups) * z",
+        "    return (coefficients + q * factor.free_groups) * z - changed",
         "groups | logistic | common move",
     ),
     "a coordinate is drawn from a Cauchy law, and the ratio has the normal density": Defect(

@@ -88,15 +88,16 @@ def test_the_ratio_is_that_of_the_densities(weak):
     table, p, gradient = table_of(model), model.p, np.array([0.7, -0.4, 0.8])
     here = model.start(np.random.default_rng(3))
     found = _draw(200, np.random.default_rng(4), here, gradient, compiled)
+    cauchy = 0.5 * (model.factors[0].long_tails > 0)
     before = densities(table, here[:p] - model.centre.at.common, here[p], gradient)
     ratios = np.array([before - densities(table, draw[:p], draw[p], gradient) for draw in found])
     near = np.isclose(found[:, p + 1, None], ratios, rtol=1e-9, atol=1e-9)
     assert near.any(axis=1).all()
-    assert (np.abs(near.mean(axis=0) - np.array([0.5, *np.full(p, 0.5 / p)])) < 0.12).all()
+    assert (np.abs(near.mean(axis=0) - np.array([1.0 - cauchy, *np.full(p, cauchy / p)])) < 0.12).all()
 
 
 def test_draws_have_that_density(weak):
-    """Cells by their masses, and in every cell standard normal numbers; half of the draws have one Cauchy number."""
+    """Cells by their masses, and in each cell normal numbers; with long tails, half of the draws have a Cauchy."""
     model, compiled = weak
     table, p, gradient = table_of(model), model.p, np.array([0.7, -0.4, 0.8])
     here = model.start(np.random.default_rng(3))
@@ -116,7 +117,7 @@ def test_draws_have_that_density(weak):
     assert stats.kstest(places % 1.0, "uniform").pvalue > 1e-4
     first = zip(found[:4000], places.astype(int), strict=False)
     numbers = np.array([standardised(table, draw[:p], k, gradient) for draw, k in first])
-    cauchy = 0.5 / p
+    cauchy = 0.5 * (model.factors[0].long_tails > 0) / p
 
     def below(y):
         return (1 - cauchy) * stats.norm.cdf(y) + cauchy * stats.cauchy.cdf(y)

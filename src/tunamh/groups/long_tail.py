@@ -1,9 +1,9 @@
 """One standardised coordinate of an independent proposal of (A) from a Cauchy law (spec 5q).
 
-Where a scale is known badly, the common parameters may have tails far longer than those of a Gaussian law: if no
-response differs from the others, an intercept has the tail of its prior. A chain of draws from a Gaussian law goes
-there too seldom, and stays too long. So half of these draws have one coordinate, chosen by lot, from a Cauchy law. It
-is kept apart from the state which coordinate this is: each choice is a proposal of its own, with a known density.
+Where rows say little of effects whose scale is known badly, the common parameters may have tails far longer than those
+of a Gaussian law: if no response differs from the others, an intercept has the tail of its prior. A chain of draws from
+a Gaussian law goes there too seldom, and stays too long. So half of these draws have one coordinate, chosen by lot,
+from a Cauchy law. The lot does not depend on the state: each choice is a proposal of its own, with a known density.
 """
 
 from __future__ import annotations

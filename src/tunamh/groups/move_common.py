@@ -99,7 +99,7 @@ def times_common(factor, common):
     """How often (A) is made in a sweep: more than once where a number that all rows share, or tau, is known badly.
 
     Such data are few, and the Gaussian law is far off (a share of zeros near zero, cutpoints of 72 rows). The same
-    holds for the scale of a few groups, or several scales, if they are known badly. Also more
+    holds for several scales that are known badly, and for a few groups of which rows say little. Also more
     than once for many thin groups beside other factors: the preparation of a factor's turn costs as much as (A) there.
     And for thin groups of one factor whose numbers stay in a core's cache: (A) costs a third of a sweep there, and
     effects mix faster than what they have in common.
@@ -109,8 +109,9 @@ def times_common(factor, common):
     for k in range(common.shared_at, common.p):
         if _width(factor, k) > WIDE:
             return _TIMES
-    few = factor.n_scales > 1 or factor.groups < _FEW_GROUPS
-    if few and not factor.known and _is_wide(factor) and not factor.learned:
+    if factor.n_scales > 1 and _is_wide(factor) and not factor.learned:
+        return _TIMES
+    if factor.long_tails > 0 and factor.groups < _FEW_GROUPS and not factor.learned:
         return _TIMES
     if not factor.n_rows < _THIN * factor.groups:
         return 1
@@ -176,7 +177,7 @@ def _propose_common(rng, turn, shift):
         for i in range(first, n):
             y[i] += width * rng.standard_normal()
     else:
-        log_q = _draw_anew(rng, y, rho, chosen_coordinate(rng, n) if few else -1)
+        log_q = _draw_anew(rng, y, rho, chosen_coordinate(rng, n) if factor.long_tails > 0 else -1)
     for i in range(n):
         value = 0.0
         for j in range(i + 1):
@@ -190,8 +191,8 @@ def _propose_common(rng, turn, shift):
 
 @helper
 def _may_dilate(turn):
-    """Whether the factor's scale is known badly, and the errors have no unknown scale."""
-    return not turn.factor.known and turn.common.tau_at < 0 and _is_wide(turn.factor)
+    """Whether the factor's law has long tails, and the errors have no unknown scale."""
+    return turn.factor.long_tails > 0 and turn.common.tau_at < 0
 
 
 @helper

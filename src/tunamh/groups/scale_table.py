@@ -170,7 +170,7 @@ def propose_by_table(rng, turn, gradient):
     there[factor.scales_at] = low + (k + rng.random()) * step
     xi, b = np.empty(p), np.empty(p)
     R, m = table.root[k], table.mean[k]
-    far = chosen_coordinate(rng, p)
+    far = chosen_coordinate(rng, p) if factor.long_tails > 0 else -1
     _lean(table, k, gradient, b)
     for i in range(p):
         xi[i] = cauchy_number(rng) if i == far else rng.standard_normal()

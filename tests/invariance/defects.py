@@ -94,6 +94,24 @@ DEFECTS: dict[str, Defect] = {
         "    return 0.0 * step",
         "one row per group, known scale | Gaussian | common move",
     ),
+    "a dilation of coefficients, scales and effects leaves out their power of its factor": Defect(
+        "groups/dilation.py",
+        "    return (coefficients + q * factor.free_groups) * z + changed",
+        "    return changed",
+        "groups | logistic | common move",
+    ),
+    "a dilation has the volumes of the effects the wrong way round": Defect(
+        "groups/dilation.py",
+        "    return (coefficients + q * factor.free_groups) * z + changed",
+        "    return (coefficients + q * factor.free_groups) * z - changed",
+        "groups | logistic | common move",
+    ),
+    "a coordinate is drawn from a Cauchy law, and the ratio has the normal density": Defect(
+        "groups/long_tail.py",
+        "    return 2.0 * math.log1p(y * y)",
+        "    return y * y",
+        "groups | logistic | common move",
+    ),
     "the random walk of a parameter that all rows share is not symmetric": Defect(
         "groups/move_common.py",
         "    there[k] += width * math.exp(_NARROWEST + (_WIDEST - _NARROWEST) * rng.random()) * rng.standard_normal()",

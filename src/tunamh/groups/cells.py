@@ -19,6 +19,7 @@ from .layout import RADII, RUNGS
 from .quadratic import convex_factors, inverses, tilts_of, usual_precision
 from .sums import GroupedRows, Point
 
+_EVERYWHERE = 1e100  # a radius that no displacement reaches
 _LEAST = (0.0, 0.0, 1.0, 0.03, 1e-4, 1e-6, 1e-8)  # of a row's constants within the radii, that its law keeps
 
 
@@ -317,6 +318,18 @@ def bounds_of_cells(
     return CellBounds(first, places, np.bincount(of_row, constants, minlength=cells.number), rungs, cubic)
 
 
+def are_quadratic(rows: GroupedRows, at: Point) -> bool:
+    """Whether no row has a third derivative, however far its predictor moves: then no bound ends at a radius."""
+
+    def have_none(block: Rows, eta: np.ndarray, weight: np.ndarray) -> bool:
+        n = len(block.y)
+        with np.errstate(all="ignore"):
+            found = rows.seen.constants_of(block.y, eta, np.full(n, _EVERYWHERE), np.zeros(n, bool))
+        return bool((found == 0.0).all())
+
+    return all(rows.map(have_none, at))
+
+
 # ------------------------------------------------------------------------------------------- what a factor's rows say
 
 
@@ -346,6 +359,8 @@ def bounded_cells(rows: GroupedRows, f: int, centre: Centre, root: np.ndarray) -
     own, leaned = (values[cells.group] for values in usual_lengths(one, extent, centre, f, root))
     radii = reach * far + width * ((np.sqrt(one.q) + _TAIL) * own + leaned * far) + _TAIL * displaced + 1e-300
     bounds = bounds_of_cells(rows, f, centre.at, extent, cells, (reach, width, radii))
+    if bounds.total.sum() == 0.0 and are_quadratic(rows, centre.at):
+        radii = np.full(len(radii), _EVERYWHERE)
     widest = largest(extent.effect_reach, one.codes, one.groups)
     of_groups = widest, extent.effect_metric, extent.regress_x_on_z
     neighbours = _neighbours(f, rows.groupings, cells)

@@ -15,8 +15,10 @@ from .layout import FACTOR
 from .quadratic import basis_of, convex_factors, precision_at
 from .relation import Basis
 from .scale_priors import ScalePriors
+from .scale_table import WIDE
 from .sums import GroupedRows
 
+_MOST_ROWS = 20_000  # of proposals with long tails
 _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
 
 
@@ -149,6 +151,18 @@ def beside_scales(one: Grouping, scales: np.ndarray, curvature: np.ndarray) -> t
     return np.array([Q for Q, _ in variants]), (np.array(levels[1::2]) - levels[2::2]) / (2 * STEP)
 
 
+def needs_long_tails(one: Grouping, law: Law, p: int, curvature: np.ndarray, precision: np.ndarray) -> bool:
+    """Return True if the scale is uncertain and, on average, rows say less of an effect than the law of the effects.
+
+    Proposals with long tails read all rows, so the model must not have many. With many rows per group, they would be
+    rejected.
+    """
+    if one.known is not None or len(one.codes) > _MOST_ROWS or not np.linalg.norm(law.root[p]) > WIDE:
+        return False
+    said = np.einsum("gab,ba->g", curvature[one.free], np.linalg.inv(precision)) / one.q
+    return bool(said.mean() < 1.0)
+
+
 def factor_record(
     rows: GroupedRows,
     f: int,
@@ -190,6 +204,7 @@ def factor_record(
         df=one.df,
         known=known,
         learned=learned is not None,
+        long_tails=needs_long_tails(one, law, p, convex.curvature, precisions[0]),
         free=one.free,
         mode=centre.at.effects[f],
         gradient=of.gradient,

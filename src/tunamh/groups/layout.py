@@ -66,6 +66,7 @@ FACTOR = Layout(
     n_laws=WHOLE,
     n_neighbours=WHOLE,
     n_between=WHOLE,
+    long_tails=WHOLE,  # whether proposals of (A) have long tails (`.long_tail`)
     n_parents=WHOLE,
     n_partners=WHOLE,
     n_related=WHOLE,  # levels of known covariance: all groups, or none

@@ -13,8 +13,10 @@ from ..compiled.triangular import back, cholesky, solve
 from ..compiled.vector import copy_into
 from ..compiled.windows import window
 from .conditionals import End, copy_given, fill_cubics, fill_distances, fill_given, follow, new_given, place, stand
+from .dilation import dilate
 from .kernel_common import ALL_ROWS, Move, closed_prior, length_of, precision, rows_of
 from .layout import scale_table_at
+from .long_tail import cauchy_number, chosen_coordinate, square_beside
 from .one_effect import sum_over_groups
 from .related import add_given_scales
 from .roles import PROPOSE_COMMON, MoveRows, ProposeCommon, propose_at, turn_at
@@ -31,9 +33,11 @@ _GIVEN_SCALES = 0.3  # share of common parameters given uncertain scales, if the
 _SCALES_OF_FEW, _NEARBY_OF_FEW = 0.25, 0.25  # the shares there
 _UNIFORM, _UP_TO = 0.25, 2.0  # share of uniform scales of several effects; up to how many deviations above the centre
 _SHARED_ALONE = 0.3  # share of walks of one number that all rows share, if one of them is uncertain
+_DILATIONS = 0.2  # share of (A) if they may be made
 _IN_SHARES = 0.7  # share of proposals in the coordinate of a share, if its logit is uncertain
 _TIMES = 4  # moves of (A) in a sweep there
 _UNSURE, _ERRORS_ALONE = 0.3, 0.25  # share of the errors' scale that its law is wide, and of dilations of it there
+_FEW_GROUPS = 100  # of a factor; below it (A) costs little
 _THIN, _MANY, _IN_CACHE = 30.0, 1000, 3000  # rows of a group, on average; groups of a factor
 _TWICE = 2  # moves of (A) in a sweep there
 _NARROWEST, _WIDEST = -1.5, 2.5  # logarithms of their lengths, in standard deviations of the Gaussian law
@@ -97,11 +101,12 @@ def errors_are_unsure(common, factor):
 def times_common(factor, common):
     """Return how often kernel (A) is applied in a sweep.
 
-    It is more than once in three cases. First, if a number that all rows share, or tau, is uncertain: then there are
+    It is more than once in five cases. First, if a number that all rows share, or tau, is uncertain: then there are
     few data, and the Gaussian law is a poor approximation (a share of zeros near zero, cutpoints of 72 rows). Second,
-    for many thin groups beside other factors, because the preparation of a factor's turn costs as much as (A). Third,
-    for thin groups of one factor whose numbers fit into the cache of a core: (A) costs a third of a sweep, and effects
-    mix faster than the parameters that they share.
+    if several scales are uncertain. Third, for a few groups of which the rows say little. Fourth, for many thin groups
+    beside other factors, because the preparation of a factor's turn costs as much as (A). Fifth, for thin groups of one
+    factor whose numbers fit into the cache of a core: (A) costs a third of a sweep, and effects mix faster than the
+    parameters that they share.
     """
     if errors_are_unsure(common, factor):
         return _TIMES
@@ -109,6 +114,8 @@ def times_common(factor, common):
         if _width(factor, k) > WIDE:
             return _TIMES
     if factor.n_scales > 1 and _is_wide(factor) and not factor.learned:
+        return _TIMES
+    if factor.long_tails > 0 and factor.groups < _FEW_GROUPS and not factor.learned:
         return _TIMES
     if not factor.n_rows < _THIN * factor.groups:
         return 1
@@ -136,6 +143,17 @@ def _dilate(rng, turn):
 
 
 @helper
+def _draw_anew(rng, y, rho, far):
+    """``rho y + sqrt(1 - rho^2) xi``, coordinate ``far`` from a Cauchy law; the log ratio of back and forth."""
+    before, after, keep = 0.0, 0.0, math.sqrt(1.0 - rho * rho)
+    for i in range(y.size):
+        before += square_beside(y[i]) if i == far else y[i] * y[i]
+        y[i] = cauchy_number(rng) if i == far else rho * y[i] + keep * rng.standard_normal()
+        after += square_beside(y[i]) if i == far else y[i] * y[i]
+    return 0.5 * (after - before)
+
+
+@helper
 def _propose_common(rng, turn, shift):
     """Fill the common parameters and scales of ``there``; returns the log ratio of proposing back and forth.
 
@@ -154,23 +172,16 @@ def _propose_common(rng, turn, shift):
             away = state[j] - centre[j] if j < p else own[j - p] - middle[j - p]
             value += root_inverse[i, j] * away
         y[i] = value
-    before = 0.0
-    for i in range(n):
-        before += y[i] * y[i]
     kind, few = rng.random(), m > 0 and _is_wide(factor)
     scales, nearby = (_SCALES_OF_FEW, _NEARBY_OF_FEW) if few else (_SCALES * (m > 0), _NEARBY)
-    after = 0.0
-    if kind < scales + nearby:  # a walk, of the scales alone or of all: where the law has other tails than a Gaussian
+    walks, log_q = kind < scales + nearby, 0.0
+    if walks:  # of the scales alone or of all, where the law has other tails than a Gaussian: symmetric
         first = p if kind < scales else 0
         width = 2.4 / math.sqrt(n - first) * math.exp(3.0 * rng.random() - 1.5)
         for i in range(first, n):
             y[i] += width * rng.standard_normal()
-        after = before  # symmetric
     else:
-        keep = math.sqrt(1.0 - rho * rho)
-        for i in range(n):
-            y[i] = rho * y[i] + keep * rng.standard_normal()
-            after += y[i] * y[i]
+        log_q = _draw_anew(rng, y, rho, chosen_coordinate(rng, n) if factor.long_tails > 0 else -1)
     for i in range(n):
         value = 0.0
         for j in range(i + 1):
@@ -179,7 +190,13 @@ def _propose_common(rng, turn, shift):
             there[i] = centre[i] + value
         else:
             own_there[i - p] = middle[i - p] + value
-    return 0.5 * (after - before), not kind < scales + nearby
+    return log_q, not walks
+
+
+@helper
+def _may_dilate(turn):
+    """Whether the factor's law has long tails, and the errors have no unknown scale."""
+    return turn.factor.long_tails > 0 and turn.common.tau_at < 0
 
 
 @helper
@@ -380,7 +397,11 @@ def move_common(rng, address):
     fall = _energy_at(turn, state, given, closed, logdet, here_of) - prior
     if not math.isfinite(fall):
         return Move(0.0, -np.inf, 0, 0.0, BAD_RATIO, False)
-    log_q, laplace = propose_at(turn.parts[PROPOSE_COMMON])(rng, address, eps, Q)
+    dilated = _may_dilate(turn) and rng.random() < _DILATIONS
+    if dilated:
+        log_q, laplace = dilate(rng, turn, Q), False
+    else:
+        log_q, laplace = propose_at(turn.parts[PROPOSE_COMMON])(rng, address, eps, Q)
     rejected = Move(0.0, -np.inf, 0, 0.0, NO_FAULT, laplace)
     if not _is_finite(factor, there):
         copy_into(there, state)
@@ -395,7 +416,10 @@ def move_common(rng, address):
         b_there[j] = there[j] - common.centre[j]
     fill_given(factor, turn.kappa, b_there, after)
     logdet = precision(factor, common, there, root, Q)
-    closed = follow(factor, turn.weights, Q, after.slopes, eps, there)
+    if dilated:
+        closed = stand(factor, turn.weights, Q, after.slopes, there, eps)
+    else:
+        closed = follow(factor, turn.weights, Q, after.slopes, eps, there)
     rise = _energy_at(turn, there, after, closed, logdet, there_of) - prior
     if not math.isfinite(rise):
         copy_into(there, state)

@@ -30,6 +30,7 @@ import numpy as np
 from ..compiled import helper
 from ..compiled.triangular import back, solve
 from .layout import SCALE_TABLE, scale_table_at
+from .long_tail import cauchy_number, chosen_coordinate, square_beside
 from .marginal import Marginal
 
 _CELLS = 96
@@ -125,8 +126,8 @@ def _lean(table, k, gradient, lean):
 
 
 @helper
-def _standing(table, k, b, gradient, away):
-    """``log q`` of ``b`` in cell ``k``, its middle shifted by ``-S J_b``."""
+def _standing(table, k, b, gradient, away, far):
+    """``log q`` of ``b`` in cell ``k``, its middle shifted by ``-S J_b``; coordinate ``far`` has a Cauchy law."""
     R, m, p = table.root[k], table.mean[k], table.p
     _lean(table, k, gradient, away)
     solve(R, p, away)
@@ -137,7 +138,7 @@ def _standing(table, k, b, gradient, away):
         value = 0.0
         for j in range(i, p):
             value += R[j, i] * away[j]
-        total -= 0.5 * value * value
+        total -= 0.5 * (square_beside(value) if i == far else value * value)
     return total
 
 
@@ -172,15 +173,16 @@ def propose_by_table(rng, turn, gradient):
     there[factor.scales_at] = low + (k + rng.random()) * step
     xi, b = np.empty(p), np.empty(p)
     R, m = table.root[k], table.mean[k]
+    far = chosen_coordinate(rng, p) if factor.long_tails > 0 else -1
     _lean(table, k, gradient, b)
     for i in range(p):
-        xi[i] = rng.standard_normal()
+        xi[i] = cauchy_number(rng) if i == far else rng.standard_normal()
     solve(R, p, b)
     back(R, p, xi)
     for i in range(p):
         b[i] = m[i] - b[i] + xi[i]
         there[i] = centre[i] + b[i]
-    forth = tilted[k] + _standing(table, k, b, gradient, xi)
+    forth = tilted[k] + _standing(table, k, b, gradient, xi, far)
     for i in range(p):
         b[i] = state[i] - centre[i]
-    return tilted[here] + _standing(table, here, b, gradient, xi) - forth
+    return tilted[here] + _standing(table, here, b, gradient, xi, far) - forth

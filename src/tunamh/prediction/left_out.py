@@ -29,7 +29,7 @@ from ..process.stages import announce
 from ..tables.columns import Numbers
 from ..tables.frames import Frame
 from .exact_rows import exact_rows
-from .fitted import Fitted
+from .fitted import MOST_DRAWS, Fitted
 from .group_rows import Sample
 from .model_rows import needed_columns
 from .replication import refuse_lost_array
@@ -114,6 +114,19 @@ class LeftOut(NamedTuple):
     def error(self, c: np.ndarray) -> float:
         """Return the standard error of the estimate, from both parts."""
         return float(np.hypot(self.sampling_error(c), self.error_between_rows(c)))
+
+
+_MOST_NUMBERS = 1_000_000
+"""Draws times rows, up to which all draws are used: of few draws, the tail of the importance is seen too late."""
+
+
+def opened_to_leave_out(tree: Any, draws: int | None, family: Any, rows: int) -> Fitted:
+    """A result with ``draws`` draws; None: at most 1000, and more of them if the data have few rows."""
+    fitted = Fitted.open(tree, draws, family, by_chain=True)
+    if draws is not None or fitted.data_rows is None:
+        return fitted
+    many = _MOST_NUMBERS // max(1, min(rows, fitted.data_rows))
+    return fitted if many <= MOST_DRAWS else Fitted.open(tree, many, family, by_chain=True)
 
 
 def left_out(fits: Mapping[str, Fitted], data: Any, rows: int, rng: np.random.Generator) -> LeftOut:

@@ -164,7 +164,7 @@ def test_rows_are_left_out_one_at_a_time(posterior):
     eta, own = predictors_of(posterior, TABLE), TABLE["how"].map(CLASSES.index).to_numpy()
     densities = eta[:, np.arange(len(TABLE)), own] - logsumexp(eta, axis=2)
     plain = np.log(len(densities)) - logsumexp(-densities, axis=0)
-    assert (found.pareto_k > 0.7).sum() < 3
+    assert (found.pareto_k > 0.7).sum() < 0.03 * len(TABLE)  # there are 120 draws
     light = found.pareto_k < 0.4
     assert light.sum() > 250
     np.testing.assert_allclose(found.pointwise[light], plain[light], atol=0.05)

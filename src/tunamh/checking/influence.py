@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arguments import explained, whole_number
 from ..prediction.fitted import Fitted
+from ..prediction.left_out import opened_to_leave_out
 from ..prediction.new_rows import NewRowExtras, NewRows
 from ..prediction.predictions import Predictor
 from ..prediction.times import Seen
@@ -41,7 +42,8 @@ def influence(
     rows : int
         Size of the random subsample. To use all rows, set it to the number of rows.
     draws : int, optional
-        Number of posterior draws to use, the same number from every chain. Default: at most 1000.
+        Number of posterior draws to use, the same number from every chain. Default: at most 1000. If the data have
+        fewer than 1000 rows, at most 1,000,000 divided by the number of rows.
     family : optional
         Your own family (`tunamh.family`) again, because a result does not contain code. A family with only an energy
         (without ``mean=`` and ``draw=``) is enough here.
@@ -72,7 +74,7 @@ def influence(
     """
     import pandas as pd
 
-    fitted = Fitted.open(posterior, draws, family, by_chain=True)
+    fitted = opened_to_leave_out(posterior, draws, family)
     opened(posterior, draws, family)
     assert fitted.formula is not None
     generator = np.random.default_rng(rng)

@@ -74,15 +74,15 @@ def compare(
         raise TypeError(
             f"results must be a dict of two results or more, such as {{'a': a, 'b': b}}, got {shown(results)}."
         )
-    given, size = dict(families or {}), whole_number("rows", rows, 1)
-    fits = {str(name): opened_to_leave_out(one, draws, given.pop(name, None), size) for name, one in results.items()}
+    given = dict(families or {})
+    fits = {str(name): opened_to_leave_out(one, draws, given.pop(name, None)) for name, one in results.items()}
     if given:
         raise ValueError(
             f"families= names {next(iter(given))!r}, which is not one of the models: {', '.join(fits)} are."
         )
     refuse_different_responses(fits)
     refuse_different_values(results)
-    found = left_out(fits, data, size, np.random.default_rng(rng))
+    found = left_out(fits, data, whole_number("rows", rows, 1), np.random.default_rng(rng))
     evidences = {str(name): Evidence.of_result(one) for name, one in results.items()}
     table = table_of(found, list(fits), [len(fitted.picked) for fitted in fits.values()], evidences)
     table.attrs["notes"] += of_densities(fits)

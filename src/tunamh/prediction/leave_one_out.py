@@ -36,8 +36,8 @@ def loo(
     rows : int
         Size of the random subsample.
     draws : int, optional
-        Number of posterior draws to use: evenly spaced, the same number from every chain. Default: at most 1000; with
-        fewer than 1000 rows, as many as make a million numbers (draws times rows), as far as the result has them.
+        Number of posterior draws to use: evenly spaced, the same number from every chain. Default: at most 1000. If
+        the data have fewer than 1000 rows, at most 1,000,000 divided by the number of rows.
     family : optional
         Your own family (`tunamh.family`) again, because a result does not contain code.
     rng : seed, optional
@@ -71,8 +71,8 @@ def loo(
     >>> estimate = tunamh.loo(posterior, flights, rng=1)
     >>> estimate.elpd, estimate.se
     """
+    fitted = opened_to_leave_out(posterior, draws, family)
     size = whole_number("rows", rows, 1)
-    fitted = opened_to_leave_out(posterior, draws, family, size)
     return estimate_of(left_out({"": fitted}, data, size, np.random.default_rng(rng)), 0, fitted)
 
 

@@ -117,15 +117,18 @@ class LeftOut(NamedTuple):
 
 
 _MOST_NUMBERS = 1_000_000
-"""Draws times rows, up to which all draws are used: of few draws, the tail of the importance is seen too late."""
+"""Draws times rows of the data, up to which all draws are used: with few draws, Pareto k does not see a long tail."""
 
 
-def opened_to_leave_out(tree: Any, draws: int | None, family: Any, rows: int) -> Fitted:
-    """A result with ``draws`` draws; None: at most 1000, and more of them if the data have few rows."""
+def opened_to_leave_out(tree: Any, draws: int | None, family: Any) -> Fitted:
+    """Return a result with ``draws`` draws; None: at most 1000, and more of them if the data have fewer than 1000 rows.
+
+    The number does not depend on the size of a subsample, so that subsamples have the estimates of all rows.
+    """
     fitted = Fitted.open(tree, draws, family, by_chain=True)
     if draws is not None or fitted.data_rows is None:
         return fitted
-    many = _MOST_NUMBERS // max(1, min(rows, fitted.data_rows))
+    many = _MOST_NUMBERS // max(1, fitted.data_rows)
     return fitted if many <= MOST_DRAWS else Fitted.open(tree, many, family, by_chain=True)
 
 

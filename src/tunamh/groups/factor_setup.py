@@ -18,7 +18,7 @@ from .scale_priors import ScalePriors
 from .scale_table import WIDE
 from .sums import GroupedRows
 
-_MOST_ROWS = 20_000  # of proposals with long tails
+_MOST_ROWS, _LITTLE = 20_000, 10.0  # of proposals with long tails: rows, and what these say of all effects
 _FARTHEST = 1.5  # of a row's predictor, beyond which a polynomial says little
 
 
@@ -152,15 +152,17 @@ def beside_scales(one: Grouping, scales: np.ndarray, curvature: np.ndarray) -> t
 
 
 def needs_long_tails(one: Grouping, law: Law, p: int, curvature: np.ndarray, precision: np.ndarray) -> bool:
-    """Return True if the scale is uncertain and, on average, rows say less of an effect than the law of the effects.
+    """Return True if the scale is uncertain, and all rows together say little of the effects.
 
-    Proposals with long tails read all rows, so the model must not have many. With many rows per group, they would be
-    rejected.
+    What the rows say of one effect is its curvature times ``s^2 + 1``, where ``s^2`` is its variance under the law of
+    the effects. The sum over all groups must be below 10: for 0/1 labels and counts, this is about the number of
+    events. With more, the common parameters have nearly a Gaussian law, and a proposal with a long tail is a wasted
+    move. Such proposals read all rows, so the model must not have many rows.
     """
     if one.known is not None or len(one.codes) > _MOST_ROWS or not np.linalg.norm(law.root[p]) > WIDE:
         return False
-    said = np.einsum("gab,ba->g", curvature[one.free], np.linalg.inv(precision)) / one.q
-    return bool(said.mean() < 1.0)
+    said = np.einsum("gab,ba->g", curvature[one.free], np.linalg.inv(precision) + np.eye(one.q)) / one.q
+    return bool(said.sum() < _LITTLE)
 
 
 def factor_record(

@@ -231,4 +231,6 @@ def test_all_draws_are_used_if_the_data_have_few_rows():
             assert found.n_samples == 4000
             reliable = found.pareto_k.values <= found.good_k
             assert reliable[1:].all()
-            assert np.abs(found.elpd_i.values - exact)[reliable].max() < 0.15
+            off = np.abs(found.elpd_i.values - exact)
+            assert off[1:].max() < 0.1
+            assert off[reliable].max() < 0.5  # the first row may be just below the limit of k

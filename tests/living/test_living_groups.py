@@ -377,6 +377,21 @@ def test_large_arrays_go_into_files(days, tmp_path, monkeypatch, model):
         np.testing.assert_array_equal(draws[1].posterior[name], values, err_msg=str(name))
 
 
+def test_a_record_that_goes_while_it_is_read_is_an_error(days, tmp_path, monkeypatch):
+    """Where columns go into files, records are read twice: without the second, rows would be missing."""
+    monkeypatch.setattr(scratch, "_SMALL", 0)
+    read, seen = caches.ModelFolder.read, set()
+
+    def gone(folder, name):
+        again = name.startswith("columns-") and name in seen
+        seen.add(name)
+        return None if again else read(folder, name)
+
+    monkeypatch.setattr(caches.ModelFolder, "read", gone)
+    with pytest.raises(tunamh.CacheError, match="has changed or gone"):
+        night(days, rows={"memory": "600kB", "scratch": tmp_path})
+
+
 # -------------------------------------------------------------------------------------------------------- the cache
 
 

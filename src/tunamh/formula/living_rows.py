@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..living.cache import ModelFolder
+from ..living.errors import CacheError
 from ..living.kept_columns import as_record, column_of, has_columns, there
 from ..living.pieces import PieceId
 from ..living.records import Record
@@ -106,7 +107,7 @@ def all_rows(folder: ModelFolder, ids: list[PieceId], rules: str, how: LivingPie
     forgotten = [int(record.words["forgotten"]) for record in records]
     read, files = sum(ids[k].piece.n_rows for k in missing), {ids[k].file for k in missing}
     complete = (
-        _in_large_arrays((again for name in names if (again := folder.read(name)) is not None), sizes, records, how)
+        _in_large_arrays((_again(folder, name) for name in names), sizes, records, how)
         if in_files
         else _in_memory(records, how)
     )
@@ -118,6 +119,14 @@ def _at_hand(record: Record | None, how: LivingPiece, in_files: bool) -> Record 
     if record is None or not has_columns(record, how.names):
         return None
     return Record(record.words, {}) if in_files else record
+
+
+def _again(folder: ModelFolder, name: str) -> Record:
+    """Return a record that was there a moment ago. Without it, its rows would be missing from the posterior."""
+    record = folder.read(name)
+    if record is None:
+        raise CacheError(f"a file of the cache, {name}, has changed or gone while it was read: run the script again.")
+    return record
 
 
 def _lost(records: Sequence[Record]) -> int:
